@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# How every target of the project is built: one place for warnings, sanitizers
+# and the three shapes a target can have (library, test, benchmark).
+
+add_library(corehold_flags INTERFACE)
+target_compile_options(corehold_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror)
+if(COREHOLD_SANITIZE)
+  target_compile_options(corehold_flags INTERFACE
+    -fsanitize=${COREHOLD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(corehold_flags INTERFACE -fsanitize=${COREHOLD_SANITIZE})
+endif()
+
+# corehold_library(NAME SOURCES... DEPS...): the library of folder src/NAME.
+function(corehold_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(corehold_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(corehold_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(corehold_${name} PUBLIC ${ARG_DEPS} PRIVATE corehold_flags)
+  else()
+    add_library(corehold_${name} INTERFACE)
+    target_include_directories(corehold_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(corehold_${name} INTERFACE ${ARG_DEPS})
+  endif()
+endfunction()
+
+# corehold_test(NAME SOURCES... DEPS... LABELS...): one GoogleTest binary, one ctest entry.
+function(corehold_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} corehold_flags GTest::gtest_main GTest::gmock)
+  target_compile_definitions(${name} PRIVATE
+    COREHOLD_SOURCE_DIR="${PROJECT_SOURCE_DIR}" COREHOLD_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  if(ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+endfunction()

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// State: who holds which CPUs. A value; it is changed only by applying an Edit.
+// For each exclusive container it knows the assigned set (what it has), the
+// promised set (what it started with and never loses) and, while a shrink is
+// under way, the pending set (what it will keep).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "cpuset/cpu_set.h"
+
+namespace corehold {
+
+// A container by the UID of its pod and its name.
+struct ContainerRef {
+  std::string pod;
+  std::string container;
+
+  auto operator<=>(const ContainerRef&) const = default;
+};
+
+// What one exclusive container holds.
+struct Holding {
+  CpuSet assigned{};
+  CpuSet promised{};
+  std::optional<CpuSet> pending{};
+
+  bool operator==(const Holding&) const = default;
+};
+
+// CPUs that finished init containers of one pod leave to its later containers.
+// Only the pod being admitted has any, as in the kubelet; not persisted.
+struct Reuse {
+  std::string pod{};
+  CpuSet cpus{};
+
+  bool operator==(const Reuse&) const = default;
+};
+
+struct State {
+  std::string policy{};  // name of the policy that made it; "" for none yet
+  CpuSet shared{};       // the default set: everybody without exclusive CPUs runs here
+  std::map<std::string, std::map<std::string, Holding>> pods{};  // pod UID, container name
+  Reuse reuse{};
+
+  // Null when the container holds nothing.
+  const Holding* find(const ContainerRef& ref) const;
+  // Union of all assigned sets.
+  CpuSet exclusive() const;
+
+  bool operator==(const State&) const = default;
+};
+
+// The edits. A Plan is a list of them.
+struct SetShared {
+  CpuSet cpus;
+};
+// Gives a container its first CPUs: they are assigned and promised.
+struct Assign {
+  ContainerRef container;
+  CpuSet cpus;
+};
+// Forgets the container; where its CPUs go is a SetShared of its own.
+struct Forget {
+  ContainerRef container;
+};
+struct SetReuse {
+  Reuse reuse;
+};
+using Edit = std::variant<SetShared, Assign, Forget, SetReuse>;
+
+// Applies one edit in place. A container that is forgotten twice is no error.
+void apply(State& state, const Edit& edit);
+
+}  // namespace corehold
