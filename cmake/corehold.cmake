@@ -41,3 +41,23 @@ function(corehold_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
   endif()
 endfunction()
+
+# corehold_fuzz(THING DEPS...): fuzz/THING_fuzz.cc with its corpus fuzz/corpus/THING.
+# Under the fuzz preset it is a libFuzzer binary; otherwise the corpus is replayed
+# once as an ordinary test.
+function(corehold_fuzz thing)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  set(name ${thing}_fuzz)
+  if(COREHOLD_FUZZ)
+    add_executable(${name} ${name}.cc)
+    target_link_libraries(${name} PRIVATE ${ARG_DEPS} corehold_flags)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  elseif(BUILD_TESTING)
+    add_executable(${name}_replay ${name}.cc replay_main.cc)
+    target_link_libraries(${name}_replay PRIVATE ${ARG_DEPS} corehold_flags)
+    add_test(NAME ${name}_replay
+      COMMAND ${name}_replay ${PROJECT_SOURCE_DIR}/fuzz/corpus/${thing})
+    set_tests_properties(${name}_replay PROPERTIES LABELS "fuzz-replay")
+  endif()
+endfunction()
