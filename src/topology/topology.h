@@ -107,6 +107,7 @@ class Topology {
 
   // CPUs on the largest core: 2 on an ordinary SMT machine.
   int threads_per_core() const { return threads_per_core_; }
+  bool cores_are_alike() const { return cores_are_alike_; }
   // All cores, all sockets and all L3 caches have the same number of CPUs.
   bool is_regular() const { return is_regular_; }
 
@@ -129,6 +130,7 @@ class Topology {
   std::vector<Slot> place_of_;  // the same, into places_
   std::vector<DistanceRow> distances_;
   int threads_per_core_ = 1;
+  bool cores_are_alike_ = true;
   bool is_regular_ = true;
 };
 
