@@ -46,10 +46,11 @@ std::vector<SplitNode> split_nodes(const Topology& topology, const Accumulator& 
 }
 
 // `natural`, unless cores differ in size and it has fewer whole cores than an answer
-// of that size could have.
-CpuSet with_most_whole_cores(const Topology& topology, const CpuSet& available, CpuOrder order,
-                             const CpuSet& natural) {
-  if (topology.cores_are_alike() || order == CpuOrder::kSpread) return natural;
+// of that size could have. Spreading over cores is the one wish that goes before.
+CpuSet with_most_whole_cores(const Topology& topology, const CpuSet& available,
+                             const TakeOptions& options, const CpuSet& natural) {
+  const bool spreads = options.order == CpuOrder::kSpread && !options.prefer_uncore;
+  if (topology.cores_are_alike() || spreads) return natural;
   const CpuSet most = Accumulator(topology, available).take_most_whole_cores(natural.size());
   return topology.count_whole_cores(most) > topology.count_whole_cores(natural) ? most : natural;
 }
@@ -58,7 +59,7 @@ CpuSet take_packed(const Topology& topology, const CpuSet& available, int count,
                    const TakeOptions& options) {
   const CpuSet natural =
       Accumulator(topology, available).take_packed(count, options.order, options.prefer_uncore);
-  return with_most_whole_cores(topology, available, options.order, natural);
+  return with_most_whole_cores(topology, available, options, natural);
 }
 
 // What one NUMA node gives: its even share at once, then group by group.
@@ -69,7 +70,7 @@ CpuSet take_share(const Topology& topology, const CpuSet& available, const Split
   for (int extra = 0; extra < share.extra_groups; ++extra) {
     natural |= free.take_packed(options.group_size, options.order, options.prefer_uncore);
   }
-  return with_most_whole_cores(topology, available, options.order, natural);
+  return with_most_whole_cores(topology, available, options, natural);
 }
 
 CpuSet take_distributed(const Topology& topology, const CpuSet& available, int count,
@@ -148,8 +149,9 @@ CpuSet extend(const Topology& topology, CpuSet taken, const CpuSet& pool, int co
 
 Result<CpuSet> take_by_topology(const Topology& topology, const CpuSet& available, int count,
                                 const TakeOptions& options, const Held& held) {
+  if (count < 1) count = 0;
   TRY(check_held(available, count, held));
-  if (count < 1) return CpuSet{};
+  if (count == 0) return CpuSet{};
   const CpuSet known = available & topology.cpus();
   if (count > known.size()) return too_few(count, available);
   if (held.keep.empty() && held.prefer.empty()) return take(topology, known, count, options);

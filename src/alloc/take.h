@@ -37,8 +37,8 @@ struct Held {
                     // when it has more than n CPUs, lies inside it
 };
 
-// `count` CPUs out of `available`. On a machine whose cores differ in size a packed
-// answer has as many whole cores as any answer could. A count below one gives the
+// `count` CPUs out of `available`. On a machine whose cores differ in size the answer
+// has as many whole cores as any could, unless it is to be spread. A count below one gives the
 // empty set. CPUs that the machine does not have are never taken.
 //
 // Fails with kExhausted when fewer than `count` CPUs are available, and with
