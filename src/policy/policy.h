@@ -12,21 +12,15 @@
 
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
+#include "pod/pod.h"
 #include "state/state.h"
 
 namespace corehold {
 
-// What happens to a container's CPUs when it has run.
-enum class ContainerKind {
-  kApp,      // runs as long as the pod
-  kSidecar,  // restartable init container: runs as long as the pod, too
-  kInit,     // finishes before the others start, and leaves them its CPUs
-};
-
 // One container at the door.
 struct Request {
   ContainerRef container;
-  ContainerKind kind = ContainerKind::kApp;
+  Container::Kind kind = Container::Kind::kApp;
   int cpus = 0;  // exclusive CPUs it is entitled to; 0 or less: it shares
   std::optional<NodeSet> affinity{};  // NUMA nodes chosen by the topology manager
 };

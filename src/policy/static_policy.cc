@@ -22,7 +22,7 @@ CpuSet reusable(const State& state, const std::string& pod) {
 // What the pod's next container may reuse once this one has `granted`.
 SetReuse reuse_after(const CpuSet& reused, const Request& request, const CpuSet& granted) {
   return {.reuse = {.pod = request.container.pod,
-                    .cpus = request.kind == ContainerKind::kInit ? reused | granted
+                    .cpus = request.kind == Container::Kind::kInit ? reused | granted
                                                                  : reused - granted}};
 }
 
