@@ -42,6 +42,19 @@ function(corehold_test name)
   endif()
 endfunction()
 
+# corehold_bench(NAME DEPS...): bench/NAME_bench.cc, one binary per folder. ctest runs every
+# benchmark of it once, so that none rots; nothing is timed there.
+function(corehold_bench name)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  add_executable(${name}_bench ${name}_bench.cc)
+  target_link_libraries(${name}_bench
+    PRIVATE ${ARG_DEPS} corehold_flags benchmark::benchmark_main benchmark::benchmark)
+  if(BUILD_TESTING)
+    add_test(NAME ${name}_bench_smoke COMMAND ${name}_bench --benchmark_min_time=0.0001)
+    set_tests_properties(${name}_bench_smoke PROPERTIES LABELS "bench-smoke")
+  endif()
+endfunction()
+
 # corehold_fuzz(THING DEPS...): fuzz/THING_fuzz.cc with its corpus fuzz/corpus/THING.
 # Under the fuzz preset it is a libFuzzer binary; otherwise the corpus is replayed
 # once as an ordinary test.

@@ -20,6 +20,10 @@ TEST(ListParse, ReadsNumbersAsTheKubeletDoes) {
   EXPECT_EQ(format_list(*parse_list("2147483648")), "2147483648");
 }
 
+TEST(ListParse, JoinsAfterTheLargestNumberThereIs) {
+  EXPECT_EQ(format_list(*parse_list("0-9223372036854775807,5000")), "0-9223372036854775807");
+}
+
 TEST(ListParse, NamesTheOffendingItem) {
   EXPECT_EQ(error_of("0-2,3-1"), R"(list "0-2,3-1": invalid range "3-1" (3 > 1))");
   EXPECT_EQ(error_of("0, 1"), R"(list "0, 1": item " 1": " 1" is not a number)");

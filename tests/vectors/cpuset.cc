@@ -14,9 +14,12 @@
 namespace corehold::vectors {
 namespace {
 
-std::int64_t size_of(const std::vector<NumberRange>& ranges) {
-  std::int64_t size = 0;
-  for (const NumberRange& range : ranges) size += range.last - range.first + 1;
+// Unsigned: "0-9223372036854775807" parses too.
+std::uint64_t size_of(const std::vector<NumberRange>& ranges) {
+  std::uint64_t size = 0;
+  for (const NumberRange& range : ranges) {
+    size += static_cast<std::uint64_t>(range.last - range.first) + 1;
+  }
   return size;
 }
 
@@ -34,7 +37,7 @@ std::vector<NumberRange> ranges_of(const boost::json::array& numbers) {
   return ranges;
 }
 
-std::string shown(std::string_view text, std::int64_t size, const std::vector<NumberRange>& list) {
+std::string shown(std::string_view text, std::uint64_t size, const std::vector<NumberRange>& list) {
   return fmt::format("{:?}, {} CPUs, list {:?}", text, size, format_list(list));
 }
 
@@ -49,7 +52,7 @@ Result<Verdict> judge_cpuset(const boost::json::object& line, const Machines& /*
     return Verdict::failed("an error", shown(format_list(*ours), size_of(*ours), *ours));
   }
   const std::string_view canonical = line.at("string").as_string();
-  const std::int64_t size = line.at("size").as_int64();
+  const auto size = line.at("size").to_number<std::uint64_t>();
   const std::vector<NumberRange> list = ranges_of(line.at("list").as_array());
   const std::string expected = shown(canonical, size, list);
   if (!ours) return Verdict::failed(expected, ours.error().message);
