@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <exception>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -39,9 +40,8 @@ int run(const std::string& directory, vectors::RunOptions options) {
   return kExitDone;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+// CLI11 throws; this is where that ends.
+int parse_and_run(int argc, char** argv) {
   CLI::App app("Runs a directory of test vectors (*.jsonl, *.jsonl.gz, topologies.json).",
                "corehold-vectors");
   std::string directory;
@@ -61,4 +61,15 @@ int main(int argc, char** argv) {
   }
   if (!family.empty()) options.family = family;
   return run(directory, options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const std::exception& trouble) {
+    std::fprintf(stderr, "corehold-vectors: %s\n", trouble.what());
+    return kExitUsage;
+  }
 }
