@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kText = "0-3,8,10,12-40,64-127,200-255";
 
 void parse(benchmark::State& state) {
-  for ([[maybe_unused]] auto turn : state) {
+  for (auto _ : state) {
     auto set = CpuSet::parse(kText);
     benchmark::DoNotOptimize(set);
   }
@@ -23,7 +23,7 @@ BENCHMARK(parse)->Name("cpuset/parse");
 
 void str(benchmark::State& state) {
   const CpuSet set = *CpuSet::parse(kText);
-  for ([[maybe_unused]] auto turn : state) {
+  for (auto _ : state) {
     std::string text = set.str();
     benchmark::DoNotOptimize(text);
   }

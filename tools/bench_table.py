@@ -37,11 +37,12 @@ def main():
     print(f"{'benchmark':<{width}}  {'ours':>10}  {'kubelet':>10}  {'ratio':>9}")
     for key, time in best.items():
         kubelet = KUBELET.search(labels[key])
+        theirs = ratio = "-"
         if kubelet:
             figure = float(kubelet[1].replace(",", "")) * UNITS[kubelet[2]]
-            print(f"{key:<{width}}  {shown(time):>10}  {shown(figure):>10}  {figure / time:>8,.0f}x")
-        else:
-            print(f"{key:<{width}}  {shown(time):>10}  {'-':>10}  {'-':>9}  {labels[key]}".rstrip())
+            theirs, ratio = shown(figure), f"{figure / time:,.{0 if figure >= 10 * time else 2}f}x"
+        note = KUBELET.sub("", labels[key]).strip()
+        print(f"{key:<{width}}  {shown(time):>10}  {theirs:>10}  {ratio:>9}  {note}".rstrip())
     return 0
 
 

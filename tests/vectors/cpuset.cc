@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "cpuset/list_format.h"
-#include "vectors/family.h"
+#include "family.h"
 
 namespace corehold::vectors {
 namespace {

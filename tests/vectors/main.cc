@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/code.h"
-#include "vectors/runner.h"
+#include "runner.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 // family whose source file is there.
 #include <map>
 
-#include "vectors/family.h"
+#include "family.h"
 
 namespace corehold::vectors {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vectors/runner.h"
+#include "runner.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "vectors/family.h"
+#include "family.h"
 
 namespace corehold::vectors {
 
