@@ -5,7 +5,7 @@
     tools/tidy.py [BUILD_DIR] [FILE...]     default: build/debug, every file
 
 A file is checked again only when it, a header of ours that it includes (directly
-or not), .clang-tidy, the compile command or clang-tidy itself has changed. What
+or not), a .clang-tidy, the compile command or clang-tidy itself has changed. What
 is known to be clean is an empty file under build/tidy-cache named by that hash.
 """
 import concurrent.futures
@@ -41,8 +41,9 @@ def headers_of(source, known):
 
 
 def key_of(source, command, version, known):
-    digest = hashlib.sha256(version + command.encode() + (ROOT / ".clang-tidy").read_bytes())
-    for path in headers_of(source, known):
+    digest = hashlib.sha256(version + command.encode())
+    configs = [folder / ".clang-tidy" for folder in source.parents if folder.is_relative_to(ROOT)]
+    for path in [*filter(Path.is_file, configs), *headers_of(source, known)]:
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
