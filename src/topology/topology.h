@@ -91,9 +91,13 @@ class Topology {
   Slot core_of(CpuId cpu) const { return core_of_[static_cast<std::size_t>(cpu.value)]; }
 
   const Core& core(Slot slot) const { return cores_[static_cast<std::size_t>(slot)]; }
-  const Domain<UncoreId>& uncore(Slot slot) const { return uncores_[static_cast<std::size_t>(slot)]; }
+  const Domain<UncoreId>& uncore(Slot slot) const {
+    return uncores_[static_cast<std::size_t>(slot)];
+  }
   const Domain<NodeId>& node(Slot slot) const { return nodes_[static_cast<std::size_t>(slot)]; }
-  const Domain<SocketId>& socket(Slot slot) const { return sockets_[static_cast<std::size_t>(slot)]; }
+  const Domain<SocketId>& socket(Slot slot) const {
+    return sockets_[static_cast<std::size_t>(slot)];
+  }
 
   // CPUs of the nodes named; an id the machine does not have adds nothing.
   CpuSet cpus_in(const NodeSet& nodes) const;
