@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pod/yaml_document.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include "pod/json_field.h"
+#include "pod/pod_json.h"
+#include "pod/yaml_scalar.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+// How many bytes the UTF-8 sequence at the front of `text` has; 0 when it is not one,
+// or is a character that YAML does not allow.
+std::size_t character_size(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) {
+    const bool is_allowed = lead >= 0x20 ? lead != 0x7f : lead == '\t' || lead == '\n' || lead == '\r';
+    return is_allowed ? 1 : 0;
+  }
+  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool is_overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+  const bool is_surrogate = lead == 0xed && second > 0x9f;
+  const bool is_beyond = lead == 0xf4 && second > 0x8f;
+  return is_overlong || is_surrogate || is_beyond ? 0 : size;
+}
+
+Error at_line(std::size_t line, std::string_view problem) {
+  return Error{Code::kInvalid, fmt::format("YAML: line {}: {}", line, problem)};
+}
+
+Result<void> check_characters(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t size = character_size(text.substr(i));
+    if (size == 0) {
+      const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
+      return at_line(static_cast<std::size_t>(line) + 1,
+                     fmt::format("byte 0x{:02x} is not UTF-8 text",
+                                 static_cast<unsigned char>(text[i])));
+    }
+    i += size;
+  }
+  return {};
+}
+
+// A finished value, with what an alias to it would cost.
+struct Node {
+  json::value value{};
+  std::size_t count = 1;  // values in it, itself included
+  int depth = 1;          // levels in it, itself included
+};
+
+// A list or object that is not finished.
+struct Frame {
+  bool is_object = false;
+  YAML::anchor_t anchor = 0;
+  Node node{};
+  std::optional<std::string> key{};   // object: the key whose value comes next
+  bool is_merge = false;              // that key was <<
+  std::vector<json::value> merges{};  // what << gave, in order
+};
+
+// Builds the documents from yaml-cpp's events. After the first error the rest of the
+// events is ignored.
+class Builder : public YAML::EventHandler {
+ public:
+  Result<std::vector<json::value>> take() {
+    if (error_) return *error_;
+    return std::move(documents_);
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    line_ = mark.line + 1;
+    stack_.clear();
+    anchors_.clear();
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (!begin(mark)) return;
+    finish(Node{}, anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (!begin(mark)) return;
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) return fail("an alias inside what it names");
+    if (!afford(found->second)) return;
+    if (is_key_next() && found->second.value.is_string()) {
+      return set_key(std::string(found->second.value.get_string()));
+    }
+    finish(found->second, 0);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    if (!begin(mark)) return;
+    if (is_key_next()) {
+      auto key = resolve_key(tag, text);
+      if (!key) return fail(key.error().message);
+      const bool is_plain = tag.empty() || tag == "?";
+      if (anchor != 0) anchors_[anchor] = Node{.value = json::value(json::string(*key))};
+      if (!is_plain || *key != "<<") return set_key(*std::move(key));
+      stack_.back().key = "<<";
+      stack_.back().is_merge = true;
+      return;
+    }
+    auto value = resolve_scalar(tag, text);
+    if (!value) return fail(value.error().message);
+    finish(Node{.value = *std::move(value)}, anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, "seq", Frame{.anchor = anchor, .node = {.value = json::array()}});
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, "map",
+         Frame{.is_object = true, .anchor = anchor, .node = {.value = json::object()}});
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  void fail(std::string_view problem) {
+    if (!error_) error_ = at_line(static_cast<std::size_t>(line_), problem);
+  }
+
+  bool begin(const YAML::Mark& mark) {
+    line_ = mark.line + 1;
+    return !error_;
+  }
+
+  // Accounts for one more copy of the node; false when that is one too many.
+  bool afford(const Node& node) {
+    copied_ += node.count;
+    if (copied_ <= kMaxAliasedValues) return true;
+    fail(fmt::format("anchors and aliases expand to more than {} values", kMaxAliasedValues));
+    return false;
+  }
+
+  bool is_key_next() const {
+    return !stack_.empty() && stack_.back().is_object && !stack_.back().key;
+  }
+
+  void set_key(std::string key) {
+    Frame& frame = stack_.back();
+    if (frame.node.value.get_object().contains(key)) {
+      return fail(fmt::format("key {} is given twice", shown(key)));
+    }
+    frame.key = std::move(key);
+    frame.is_merge = false;
+  }
+
+  void open(const YAML::Mark& mark, const std::string& tag, std::string_view type, Frame frame) {
+    if (!begin(mark)) return;
+    const bool is_expected = tag.empty() || tag == "?" || tag == "!" ||
+                             tag == fmt::format("tag:yaml.org,2002:{}", type);
+    if (!is_expected) return fail(fmt::format("a {} cannot have the tag {}", type, shown(tag)));
+    if (is_key_next()) return fail("a key must be a single word, not a list or an object");
+    if (stack_.size() >= static_cast<std::size_t>(kMaxNesting)) return fail(too_deep());
+    stack_.push_back(std::move(frame));
+  }
+
+  void close() {
+    if (error_) return;
+    Frame frame = std::move(stack_.back());
+    stack_.pop_back();
+    if (frame.is_object) {
+      json::object& object = frame.node.value.get_object();
+      for (const json::value& merge : frame.merges) {
+        for (const auto& [key, value] : merge.get_object()) object.emplace(key, value);
+      }
+    }
+    finish(std::move(frame.node), frame.anchor);
+  }
+
+  // Puts a finished value where it belongs.
+  void finish(Node node, YAML::anchor_t anchor) {
+    if (anchor != 0) {
+      if (!afford(node)) return;
+      anchors_[anchor] = node;
+    }
+    if (stack_.empty()) {
+      if (!node.value.is_null()) documents_.push_back(std::move(node.value));
+      return;
+    }
+    Frame& frame = stack_.back();
+    frame.node.count += node.count;
+    frame.node.depth = std::max(frame.node.depth, node.depth + 1);
+    if (static_cast<int>(stack_.size()) + node.depth > kMaxNesting + 1) return fail(too_deep());
+    if (!frame.is_object) {
+      frame.node.value.get_array().push_back(std::move(node.value));
+    } else if (!frame.key) {
+      fail("a key must be a single word, not a list or an object");
+    } else if (std::exchange(frame.is_merge, false)) {
+      frame.key.reset();
+      merge(frame, std::move(node.value));
+    } else {
+      frame.node.value.get_object().emplace(*frame.key, std::move(node.value));
+      frame.key.reset();
+    }
+  }
+
+  void merge(Frame& frame, json::value value) {
+    json::array list;
+    if (value.is_array()) {
+      list = std::move(value.get_array());
+    } else {
+      list.push_back(std::move(value));
+    }
+    for (json::value& item : list) {
+      if (!item.is_object()) return fail("<< needs an object or a list of objects");
+      frame.merges.push_back(std::move(item));
+    }
+  }
+
+  static std::string too_deep() {
+    return fmt::format("nested deeper than {} levels", kMaxNesting);
+  }
+
+  std::vector<json::value> documents_{};
+  std::vector<Frame> stack_{};
+  std::map<YAML::anchor_t, Node> anchors_{};
+  std::size_t copied_ = 0;
+  int line_ = 1;
+  std::optional<Error> error_{};
+};
+
+}  // namespace
+
+Result<std::vector<json::value>> parse_yaml(std::string_view text) {
+  if (text.size() > kMaxYamlBytes) {
+    return Error{Code::kInvalid, fmt::format("YAML: {} bytes are more than the limit of {}",
+                                             text.size(), kMaxYamlBytes)};
+  }
+  TRY(check_characters(text));
+  Builder builder;
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& failure) {
+    auto built = builder.take();
+    if (!built) return built.error();
+    return at_line(static_cast<std::size_t>(failure.mark.line + 1), failure.msg);
+  } catch (const std::exception& failure) {
+    return Error{Code::kInvalid, fmt::format("YAML: {}", failure.what())};
+  }
+  return builder.take();
+}
+
+}  // namespace corehold
