@@ -131,8 +131,8 @@ std::string explain_failure(std::string_view bytes, const Error& error) {
   const auto facts = checksum_facts(bytes);
   if (!facts || facts->found == facts->computed) return error.message;
   const bool is_v4 = facts->version == CheckpointVersion::kV4;
-  return fmt::format("{} is {}, content gives {}", is_v4 ? "dataChecksum" : "checksum", facts->found,
-                     facts->computed);
+  return fmt::format("{} is {}, content gives {}", is_v4 ? "dataChecksum" : "checksum",
+                     facts->found, facts->computed);
 }
 
 }  // namespace corehold

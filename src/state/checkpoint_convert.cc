@@ -13,10 +13,11 @@ Result<void> change_policy(State& state, const std::string& policy) {
   if (state.policy == policy) return {};
   for (const auto& [pod, containers] : state.pods) {
     for (const auto& [name, holding] : containers) {
-      return Error{Code::kConflict,
-                   fmt::format("cannot change policy {} to {}: container {} of pod {} holds CPUs {}; "
-                               "stop it first",
-                               state.policy, policy, name, pod, holding.assigned.str())};
+      return Error{
+          Code::kConflict,
+          fmt::format("cannot change policy {} to {}: container {} of pod {} holds CPUs {}; "
+                      "stop it first",
+                      state.policy, policy, name, pod, holding.assigned.str())};
     }
   }
   state.policy = policy;
@@ -29,11 +30,11 @@ Result<void> change_reserved(State& state, const ReservedChange& change) {
   for (const auto& [pod, containers] : state.pods) {
     for (const auto& [name, holding] : containers) {
       if (!holding.assigned.intersects(change.cpus)) continue;
-      return Error{Code::kConflict,
-                   fmt::format("cannot reserve CPUs {}: container {} of pod {} holds CPUs {} and "
-                               "would have to move; stop it first",
-                               change.cpus.str(), name, pod,
-                               (holding.assigned & change.cpus).str())};
+      return Error{
+          Code::kConflict,
+          fmt::format("cannot reserve CPUs {}: container {} of pod {} holds CPUs {} and "
+                      "would have to move; stop it first",
+                      change.cpus.str(), name, pod, (holding.assigned & change.cpus).str())};
     }
   }
   if (state.shared.empty()) return {};
@@ -42,10 +43,11 @@ Result<void> change_reserved(State& state, const ReservedChange& change) {
     return {};
   }
   if (state.shared.is_subset_of(change.cpus)) {
-    return Error{Code::kConflict,
-                 fmt::format("cannot reserve CPUs {} strictly: nothing would be left of the default "
-                             "set {}",
-                             change.cpus.str(), state.shared.str())};
+    return Error{
+        Code::kConflict,
+        fmt::format("cannot reserve CPUs {} strictly: nothing would be left of the default "
+                    "set {}",
+                    change.cpus.str(), state.shared.str())};
   }
   state.shared -= change.cpus;
   return {};

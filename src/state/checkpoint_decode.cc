@@ -112,22 +112,32 @@ Result<Checkpoint> decode_v4(const JsonValue& tree, CheckpointFields& outer) {
 
 std::string_view name_of(CheckpointVersion version) {
   switch (version) {
-    case Version::kV1: return "v1";
-    case Version::kV2: return "v2";
-    case Version::kKubeletV3: return "kubelet v3";
-    case Version::kV3: return "v3";
-    case Version::kV4: return "v4";
+    case Version::kV1:
+      return "v1";
+    case Version::kV2:
+      return "v2";
+    case Version::kKubeletV3:
+      return "kubelet v3";
+    case Version::kV3:
+      return "v3";
+    case Version::kV4:
+      return "v4";
   }
   check_failed("every version has a name", __FILE__, __LINE__);
 }
 
 CheckpointStruct struct_of(Version version) {
   switch (version) {
-    case Version::kV1: return CheckpointStruct::kV1;
-    case Version::kV2: return CheckpointStruct::kV2;
-    case Version::kKubeletV3: return CheckpointStruct::kKubeletV3;
-    case Version::kV3: return CheckpointStruct::kV3;
-    case Version::kV4: return CheckpointStruct::kV4;
+    case Version::kV1:
+      return CheckpointStruct::kV1;
+    case Version::kV2:
+      return CheckpointStruct::kV2;
+    case Version::kKubeletV3:
+      return CheckpointStruct::kKubeletV3;
+    case Version::kV3:
+      return CheckpointStruct::kV3;
+    case Version::kV4:
+      return CheckpointStruct::kV4;
   }
   check_failed("every version has a struct", __FILE__, __LINE__);
 }

@@ -130,14 +130,13 @@ std::size_t size_hint_of(const SetTable& table) {
 
 std::string encode(const Content& content, CheckpointVersion version) {
   CHECK(version != CheckpointVersion::kV1);
-  Preimage preimage{.policy = content.policy,
-                    .default_set = content.default_set,
-                    .entries = &content.entries};
+  Preimage preimage{
+      .policy = content.policy, .default_set = content.default_set, .entries = &content.entries};
   if (version == CheckpointVersion::kV3) preimage.promised = &content.promised;
   if (version == CheckpointVersion::kKubeletV3) preimage.pod_entries = &content.pod_entries;
 
-  const std::size_t size_hint = content.default_set.size() + size_hint_of(content.entries) +
-                                size_hint_of(content.promised);
+  const std::size_t size_hint =
+      content.default_set.size() + size_hint_of(content.entries) + size_hint_of(content.promised);
   std::string out;
   out.reserve(version == CheckpointVersion::kV4 ? 3 * size_hint : size_hint);
   append_head(out, content);
@@ -191,9 +190,7 @@ std::string encode_checkpoint(const Checkpoint& checkpoint, const CheckpointForm
   for (const auto& [pod, set] : checkpoint.pod_entries) {
     auto cpus = parse_list(set);
     content.pod_entries.pods.push_back(
-        {.pod = pod,
-         .set = set,
-         .cpus = cpus ? *std::move(cpus) : std::vector<NumberRange>{}});
+        {.pod = pod, .set = set, .cpus = cpus ? *std::move(cpus) : std::vector<NumberRange>{}});
   }
   return encode(content, format.version);
 }
@@ -201,9 +198,8 @@ std::string encode_checkpoint(const Checkpoint& checkpoint, const CheckpointForm
 std::string encode_checkpoint(const State& state, const CheckpointFormat& format) {
   std::size_t count = 0;
   for (const auto& [pod, containers] : state.pods) count += containers.size();
-  const bool has_promised =
-      format.version == CheckpointVersion::kV3 ||
-      (format.version == CheckpointVersion::kV4 && !format.without_baselines);
+  const bool has_promised = format.version == CheckpointVersion::kV3 ||
+                            (format.version == CheckpointVersion::kV4 && !format.without_baselines);
   TextArena assigned(count);
   TextArena promised(has_promised ? count : 0);
   for (const auto& [pod, containers] : state.pods) {

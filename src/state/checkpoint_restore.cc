@@ -62,14 +62,14 @@ Result<Checkpoint> restore_checkpoint(Checkpoint checkpoint, std::string_view po
   if (!checkpoint.by_id.empty()) return unresolved(checkpoint.by_id.begin()->first);
   auto default_set = canonical(checkpoint.default_set);
   if (!default_set) {
-    return wrap(fmt::format("could not parse default CPU set {}", go_quoted(checkpoint.default_set)),
-                default_set.error());
+    return wrap(
+        fmt::format("could not parse default CPU set {}", go_quoted(checkpoint.default_set)),
+        default_set.error());
   }
   checkpoint.default_set = *std::move(default_set);
   TRY(make_canonical(checkpoint.entries, "cpuset"));
   if (!gates.pod_level_resource_managers) checkpoint.pod_entries.clear();
-  const bool has_promised =
-      gates.exclusive_cpus || checkpoint.version == CheckpointVersion::kV3;
+  const bool has_promised = gates.exclusive_cpus || checkpoint.version == CheckpointVersion::kV3;
   if (!has_promised) checkpoint.promised.clear();
   if (has_promised && checkpoint.promised.empty()) checkpoint.promised = checkpoint.entries;
   TRY(make_canonical(checkpoint.promised, "baseline cpuset"));
@@ -83,10 +83,11 @@ Result<Checkpoint> resolve_containers(Checkpoint checkpoint, const ContainerMap&
     const auto& [pod, container] = found->second;
     const bool is_new = checkpoint.entries[pod].emplace(container, set).second;
     if (!is_new) {
-      return Error{Code::kConflict,
-                   fmt::format("container id {} is container {} of pod {} in the container map, and "
-                               "so is another id of the checkpoint",
-                               id, container, pod)};
+      return Error{
+          Code::kConflict,
+          fmt::format("container id {} is container {} of pod {} in the container map, and "
+                      "so is another id of the checkpoint",
+                      id, container, pod)};
     }
   }
   return checkpoint;

@@ -216,13 +216,26 @@ void append_escape(std::string& out, unsigned char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
   switch (c) {
     case '"':
-    case '\\': out += '\\', out += static_cast<char>(c); return;
-    case '\b': out += "\\b"; return;
-    case '\f': out += "\\f"; return;
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    default: out += "\\u00", out += kHex[c >> 4U], out += kHex[c & 15U];
+    case '\\':
+      out += '\\', out += static_cast<char>(c);
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00", out += kHex[c >> 4U], out += kHex[c & 15U];
   }
 }
 
