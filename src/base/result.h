@@ -109,10 +109,13 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace corehold
 
-// The value of a Result, or return its error from the calling function.
-#define TRY(expression)                                                \
-  __extension__({                                                      \
-    auto try_result = (expression);                                    \
-    if (!try_result.has_value()) return std::move(try_result).error(); \
-    *std::move(try_result);                                            \
+// The value of a Result, or return its error from the calling function. May be nested.
+#define TRY(expression) COREHOLD_TRY_NUMBERED(expression, __COUNTER__)
+#define COREHOLD_TRY_NUMBERED(expression, number) COREHOLD_TRY_NAMED(expression, number)
+#define COREHOLD_TRY_NAMED(expression, number) COREHOLD_TRY_IN(expression, try_result_##number)
+#define COREHOLD_TRY_IN(expression, name)                  \
+  __extension__({                                          \
+    auto name = (expression);                              \
+    if (!name.has_value()) return std::move(name).error(); \
+    *std::move(name);                                      \
   })

@@ -126,12 +126,12 @@ Result<void> StaticPolicy::check_start(const State& state) const {
 
 Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) const {
   if (request.cpus <= 0) return Plan{};
-  TRY(check_alignment(state, request.cpus));
   const CpuSet reused = reusable(state, request.container.pod);
   if (const Holding* holding = state.find(request.container)) {
     return Plan{.edits = {reuse_after(reused, request, holding->assigned)},
                 .granted = holding->assigned};
   }
+  TRY(check_alignment(state, request.cpus));
   const CpuSet pool = (state.shared - reserved_) | reused;
   const CpuSet granted = TRY(choose(pool, request));
   const CpuSet shared = state.shared - granted;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/options.h"
+
+#include <gtest/gtest.h>
+
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+using Texts = std::map<std::string, std::string>;
+
+std::string error_of(const Texts& texts, const PolicyGates& gates = {.alpha_options = true}) {
+  const auto options = parse_static_options(texts, gates);
+  return options ? "" : options.error().message;
+}
+
+TEST(StaticOptionsParse, ReadsEveryOption) {
+  const auto options = parse_static_options({{"full-pcpus-only", "true"},
+                                             {"strict-cpu-reservation", "1"},
+                                             {"prefer-align-cpus-by-uncorecache", "T"},
+                                             {"distribute-cpus-across-numa", "True"},
+                                             {"align-by-socket", "false"},
+                                             {"scale-delay-time", "1.5s"}},
+                                            {.alpha_options = true, .resize_exclusive_cpus = true});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(*options, (StaticOptions{.full_pcpus_only = true,
+                                     .strict_cpu_reservation = true,
+                                     .prefer_align_by_uncore = true,
+                                     .distribute_across_numa = true,
+                                     .scale_delay = std::chrono::milliseconds(1500)}));
+}
+
+TEST(StaticOptionsParse, NamesTheOptionThatIsWrong) {
+  EXPECT_EQ(error_of({{"no-such-option", "true"}}),
+            R"(unknown CPU Manager Policy option: "no-such-option")");
+  EXPECT_EQ(error_of({{"full-pcpus-only", "maybe"}}),
+            R"(bad value for option "full-pcpus-only": strconv.ParseBool: parsing "maybe": invalid syntax)");
+  EXPECT_EQ(error_of({{"align-by-socket", "true"}}, {}),
+            R"(CPU Manager Policy Alpha-level Options not enabled, but option "align-by-socket" provided)");
+  EXPECT_EQ(error_of({{"distribute-cpus-across-numa", "true"}}, {.beta_options = false}),
+            R"(CPU Manager Policy Beta-level Options not enabled, but option "distribute-cpus-across-numa" provided)");
+}
+
+TEST(StaticOptionsParse, LetsFortyOfSixtyFourCombinationsThrough) {
+  const std::vector<std::string> names{"full-pcpus-only",           "strict-cpu-reservation",
+                                       "prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa",
+                                       "distribute-cpus-across-cores", "align-by-socket"};
+  int accepted = 0;
+  for (unsigned bits = 0; bits < 64; ++bits) {
+    Texts texts;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if ((bits >> i & 1U) != 0) texts[names[i]] = "true";
+    }
+    accepted += error_of(texts).empty() ? 1 : 0;
+  }
+  EXPECT_EQ(accepted, 40);
+  EXPECT_EQ(error_of({{"full-pcpus-only", "true"}, {"distribute-cpus-across-cores", "true"}}),
+            "static policy options full-pcpus-only and distribute-cpus-across-cores can not be used "
+            "at the same time");
+}
+
+TEST(StaticOptionsCheck, AlignBySocketNeedsTheRightMachineAndPolicy) {
+  const StaticOptions aligned{.align_by_socket = true};
+  EXPECT_TRUE(check_static_options(aligned, machine("2s4c"), TopologyPolicy::kRestricted));
+  EXPECT_FALSE(check_static_options(aligned, machine("2s4c"), TopologyPolicy::kSingleNumaNode));
+  EXPECT_FALSE(check_static_options(aligned, machine("1n2s4c"), TopologyPolicy::kNone));
+}
+
+TEST(ScaleDelayParse, TakesSecondsAndMilliseconds) {
+  EXPECT_EQ(parse_scale_delay("0s")->count(), 0);
+  EXPECT_EQ(parse_scale_delay("500ms")->count(), 500);
+  EXPECT_EQ(parse_scale_delay("1.5s")->count(), 1500);
+  EXPECT_EQ(parse_scale_delay("10s")->count(), 10'000);
+}
+
+TEST(ScaleDelayParse, RefusesEverythingElse) {
+  for (const char* text : {"", "s", "ms", "5", "-1s", "10.001s", "11s", "1m", "1e2ms", "0x5s", "nans",
+                           "infs", " 5s", "5s ", "0.0001s", "99999999999999999999s"}) {
+    EXPECT_FALSE(parse_scale_delay(text)) << text;
+  }
+  EXPECT_EQ(parse_scale_delay("11s").error().message,
+            R"("11s" is longer than 10s; write 0s to 10s, as in "5s", "500ms" or "1.5s")");
+}
+
+TEST(ScaleDelayOption, NeedsTheResizeGate) {
+  EXPECT_EQ(error_of({{"scale-delay-time", "0s"}}), "");
+  EXPECT_EQ(error_of({{"scale-delay-time", "5s"}}),
+            "option \"scale-delay-time\" is 5s but feature gate "
+            "InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or set the option to 0s");
+}
+
+}  // namespace
+}  // namespace corehold

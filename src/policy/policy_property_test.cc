@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random machines, options and histories: the invariants hold after every command,
+// and what is released is restored.
+#include <gtest/gtest.h>
+#include <array>
+
+#include <fmt/format.h>
+#include <rapidcheck/gtest.h>
+
+#include "policy/static_policy.h"
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+int chance(int low, int high) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
+}
+bool flip() { return chance(0, 1) == 1; }
+
+StaticOptions random_options() {
+  StaticOptions options{.full_pcpus_only = flip(),
+                        .strict_cpu_reservation = flip(),
+                        .prefer_align_by_uncore = flip(),
+                        .distribute_across_numa = flip(),
+                        .distribute_across_cores = flip(),
+                        .align_by_socket = flip(),
+                        .min_shared_cpus = chance(0, 3)};
+  if (options.full_pcpus_only || options.distribute_across_numa) {
+    options.distribute_across_cores = false;
+  }
+  return options;
+}
+
+// A node with a random history behind it.
+struct History {
+  Topology topology = random_machine(chance, 48);
+  std::optional<StaticPolicy> policy;
+  State state;
+
+  History() {
+    RC_PRE(topology.cpu_count() > 1);
+    const int count = chance(1, std::max(1, topology.cpu_count() / 4));
+    StaticConfig config{.options = random_options(), .reserved_count = count};
+    if (flip()) {
+      config.reserved = random_subset(chance, topology, topology.cpus());
+      config.reserved_count = config.reserved.size();
+      RC_PRE(config.reserved_count > 0 && config.reserved_count < topology.cpu_count());
+    }
+    auto made = StaticPolicy::make(topology, config);
+    RC_PRE(made.has_value());
+    policy = *std::move(made);
+    auto started = policy->start({});
+    RC_ASSERT(started.has_value());
+    state = *std::move(started);
+  }
+
+  Request random_request() const {
+    constexpr std::array kKinds{Container::Kind::kApp, Container::Kind::kInit, Container::Kind::kSidecar};
+    Request request{.container = {.pod = fmt::format("p{}", chance(0, 5)),
+                                  .container = fmt::format("c{}", chance(0, 3))},
+                    .kind = kKinds[static_cast<std::size_t>(chance(0, 2))],
+                    .cpus = chance(0, std::max(2, topology.cpu_count() / 2))};
+    if (flip()) {
+      NodeSet nodes;
+      for (const auto& node : topology.nodes()) {
+        if (flip()) nodes.insert(node.id);
+      }
+      request.affinity = nodes;
+    }
+    return request;
+  }
+
+  void check() const {
+    const auto found = violations(state, policy->rules());
+    if (!found.empty()) RC_FAIL(found.front().message);
+  }
+
+  // One random command; the state is checked after it.
+  void step() {
+    if (chance(0, 2) == 0) {
+      const Request request = random_request();
+      apply(state, policy->release(state, request.container));
+    } else if (const auto plan = policy->allocate(state, random_request())) {
+      apply(state, *plan);
+    }
+    check();
+  }
+};
+
+RC_GTEST_PROP(StaticPolicyProperty, InvariantsHoldAfterEveryCommand, ()) {
+  History history;
+  history.check();
+  const int steps = chance(1, 30);
+  for (int i = 0; i < steps; ++i) history.step();
+}
+
+RC_GTEST_PROP(StaticPolicyProperty, AllocateThenReleaseRestores, ()) {
+  History history;
+  const int steps = chance(0, 12);
+  for (int i = 0; i < steps; ++i) history.step();
+  const State before = history.state;
+  Request request = history.random_request();
+  request.container.pod = "newcomer";
+  const auto plan = history.policy->allocate(history.state, request);
+  RC_PRE(plan.has_value());
+  RC_ASSERT(plan->granted.size() == request.cpus);
+  apply(history.state, *plan);
+  history.check();
+  apply(history.state, history.policy->release(history.state, request.container));
+  RC_ASSERT(history.state.shared == before.shared);
+  RC_ASSERT(history.state.pods == before.pods);
+}
+
+RC_GTEST_PROP(StaticPolicyProperty, SameStateAndRequestSameAnswer, ()) {
+  History history;
+  const int steps = chance(0, 8);
+  for (int i = 0; i < steps; ++i) history.step();
+  const Request request = history.random_request();
+  const auto once = history.policy->allocate(history.state, request);
+  const auto again = history.policy->allocate(history.state, request);
+  RC_ASSERT(once.has_value() == again.has_value());
+  if (once) {
+    RC_ASSERT(once->granted == again->granted);
+  } else {
+    RC_ASSERT(once.error() == again.error());
+  }
+}
+
+RC_GTEST_PROP(StaticPolicyProperty, ARefusalLeavesNoTrace, ()) {
+  History history;
+  const State before = history.state;
+  Request request = history.random_request();
+  request.cpus = history.topology.cpu_count() + chance(0, 5);
+  RC_ASSERT(!history.policy->allocate(history.state, request).has_value());
+  RC_ASSERT(history.state == before);
+}
+
+RC_GTEST_PROP(StaticPolicyProperty, ARestartAcceptsWhatItLeft, ()) {
+  History history;
+  const int steps = chance(0, 12);
+  for (int i = 0; i < steps; ++i) history.step();
+  const auto started = history.policy->start(history.state);
+  RC_ASSERT(started.has_value());
+  RC_ASSERT(*started == history.state);
+  RC_ASSERT(history.policy->check_start(*started).has_value());
+}
+
+}  // namespace
+}  // namespace corehold

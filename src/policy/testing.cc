@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/testing.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "policy/request.h"
+
+namespace corehold {
+namespace {
+
+ContainerRef ref_of(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  CHECK(slash != std::string_view::npos);
+  return {.pod = std::string(name.substr(0, slash)), .container = std::string(name.substr(slash + 1))};
+}
+
+}  // namespace
+
+Node::Node(Topology topology, const StaticConfig& config)
+    : topology_(std::make_unique<Topology>(std::move(topology))) {
+  auto policy = StaticPolicy::make(*topology_, config);
+  CHECK(policy.has_value());
+  policy_ = *std::move(policy);
+  auto started = policy_->start({});
+  CHECK(started.has_value());
+  state_ = *std::move(started);
+  check();
+}
+
+std::string Node::ask(std::string_view name, int cpus, std::optional<NodeSet> affinity,
+                      Container::Kind kind) {
+  return grant({.container = ref_of(name), .kind = kind, .cpus = cpus, .affinity = affinity});
+}
+
+std::string Node::ask(const Pod& pod) {
+  std::string text;
+  for (const auto* list : {&pod.init_containers, &pod.containers}) {
+    for (const Container& container : *list) {
+      const std::string granted = grant(request_of(pod, container, std::nullopt, {}));
+      if (!text.empty()) text += ' ';
+      text += fmt::format("{}={}", container.name, granted.empty() ? "shared" : granted);
+    }
+  }
+  return text;
+}
+
+std::string Node::grant(const Request& request) {
+  const auto plan = policy_->allocate(state_, request);
+  if (!plan) {
+    last_code_ = plan.error().code;
+    return plan.error().message;
+  }
+  apply(state_, *plan);
+  check();
+  return plan->granted.str();
+}
+
+void Node::release(std::string_view name) {
+  apply(state_, policy_->release(state_, ref_of(name)));
+  check();
+}
+
+void Node::check() const {
+  for (const Violation& violation : violations(state_, policy_->rules())) {
+    std::fprintf(stderr, "%s\n", violation.message.c_str());
+    CHECK(false && "the state is sound");
+  }
+}
+
+}  // namespace corehold
