@@ -5,6 +5,8 @@
 // on, ours goes its own way and is checked for soundness instead.
 #include "policy/static_policy.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "exceptions.h"
@@ -214,9 +216,8 @@ class Replay {
   // The answers differ: find the exception, or fail.
   void excuse(const json::object& step, const State& expected, const std::string& error,
               const std::string& expected_error) {
-    const auto wrong = violations(expected, policy_.rules());
-    if (sound_start_ && !wrong.empty()) {
-      exception_ = broken(wrong.front().invariant);
+    if (const auto fault = fault_of(expected)) {
+      exception_ = broken(*fault);
     } else if (aliasing_) {
       exception_ = kSliceAliasing;
     } else if (!topology_.is_regular() && is_no_worse(step, expected, error, expected_error)) {
@@ -225,6 +226,16 @@ class Replay {
       fail(step, fmt::format("{} | {}", expected_error, describe(expected)),
            fmt::format("{} | {}", error, describe(state_)));
     }
+  }
+
+  // The first invariant that the expected state breaks where ours does not.
+  std::optional<Invariant> fault_of(const State& expected) const {
+    std::set<std::string> shared_faults;
+    for (const Violation& ours : violations(state_, policy_.rules())) shared_faults.insert(ours.message);
+    for (const Violation& theirs : violations(expected, policy_.rules())) {
+      if (!shared_faults.contains(theirs.message)) return theirs.invariant;
+    }
+    return std::nullopt;
   }
 
   // On an irregular machine: what a kubelet can give we give too, in no fewer cores.
