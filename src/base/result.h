@@ -37,7 +37,7 @@ struct Error {
 
 // The same error with `context` and ": " before its message.
 inline Error wrap(std::string_view context, Error error) {
-  error.message = std::string(context) + ": " + error.message;
+  error.message.insert(0, ": ").insert(0, context);
   return error;
 }
 
