@@ -46,6 +46,11 @@ TEST(YamlDocument, RefusesAKeyGivenTwice) {
   EXPECT_EQ(json_of("a: 1\nb: 2\na: 3"), "YAML: line 3: key \"a\" is given twice");
 }
 
+TEST(YamlDocument, RefusesTextBehindTheEndOfADocument) {
+  EXPECT_THAT(json_of("{a: b} }"), HasSubstr("YAML: line 1: "));
+  EXPECT_THAT(json_of("{a: {b: 1\"c\":2}}}"), HasSubstr("YAML: line 1: "));
+}
+
 TEST(YamlDocument, RefusesABomb) {
   std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 12; ++i) {

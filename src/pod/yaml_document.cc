@@ -93,8 +93,13 @@ class Builder : public YAML::EventHandler {
     return std::move(documents_);
   }
 
+  bool has_failed() const { return error_.has_value(); }
+
   void OnDocumentStart(const YAML::Mark& mark) override {
-    line_ = mark.line + 1;
+    if (!begin(mark)) return;
+    // yaml-cpp starts the same document for ever when it cannot use what follows.
+    if (mark.pos <= position_) return fail("text that belongs to no document");
+    position_ = mark.pos;
     stack_.clear();
     anchors_.clear();
   }
@@ -247,6 +252,7 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Node> anchors_{};
   std::size_t copied_ = 0;
   int line_ = 1;
+  int position_ = -1;  // where the document started
   std::optional<Error> error_{};
 };
 
@@ -263,7 +269,7 @@ Result<std::vector<json::value>> parse_yaml(std::string_view text) {
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
+    while (!builder.has_failed() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& failure) {
     auto built = builder.take();
