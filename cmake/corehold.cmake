@@ -10,6 +10,10 @@ if(COREHOLD_SANITIZE)
   target_compile_options(corehold_flags INTERFACE
     -fsanitize=${COREHOLD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(corehold_flags INTERFACE -fsanitize=${COREHOLD_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ 12 sees uninitialised variants that are not there once it instruments them.
+    target_compile_options(corehold_flags INTERFACE -Wno-maybe-uninitialized)
+  endif()
 endif()
 
 # corehold_library(NAME SOURCES... DEPS...): the library of folder src/NAME.
@@ -39,6 +43,19 @@ function(corehold_test name)
   add_test(NAME ${name} COMMAND ${name})
   if(ARG_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+endfunction()
+
+# corehold_bench(NAME DEPS...): bench/NAME_bench.cc, one binary per folder. ctest runs every
+# benchmark of it once, so that none rots; nothing is timed there.
+function(corehold_bench name)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  add_executable(${name}_bench ${name}_bench.cc)
+  target_link_libraries(${name}_bench
+    PRIVATE ${ARG_DEPS} corehold_flags benchmark::benchmark_main benchmark::benchmark)
+  if(BUILD_TESTING)
+    add_test(NAME ${name}_bench_smoke COMMAND ${name}_bench --benchmark_min_time=0.0001)
+    set_tests_properties(${name}_bench_smoke PROPERTIES LABELS "bench-smoke")
   endif()
 endfunction()
 

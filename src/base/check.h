@@ -11,6 +11,5 @@ namespace corehold {
 
 }  // namespace corehold
 
-#define CHECK(condition)                                             \
-  ((condition) ? static_cast<void>(0)                                \
-               : ::corehold::check_failed(#condition, __FILE__, __LINE__))
+#define CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : ::corehold::check_failed(#condition, __FILE__, __LINE__))

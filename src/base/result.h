@@ -46,8 +46,10 @@ class [[nodiscard]] Result {
  public:
   using Value = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor): a value is a Result
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor): an error is a Result
+  // NOLINTNEXTLINE(google-explicit-constructor): a value is a Result
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): an error is a Result
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
@@ -87,7 +89,8 @@ class [[nodiscard]] Result<void> {
   using Value = void;
 
   Result() = default;
-  Result(Error error) : error_(std::move(error)), failed_(true) {}  // NOLINT(google-explicit-constructor): an error is a Result
+  // NOLINTNEXTLINE(google-explicit-constructor): an error is a Result
+  Result(Error error) : error_(std::move(error)), failed_(true) {}
 
   bool has_value() const { return !failed_; }
   explicit operator bool() const { return has_value(); }
@@ -107,9 +110,9 @@ class [[nodiscard]] Result<void> {
 }  // namespace corehold
 
 // The value of a Result, or return its error from the calling function.
-#define TRY(expression)                                              \
-  __extension__({                                                    \
-    auto try_result = (expression);                                  \
+#define TRY(expression)                                                \
+  __extension__({                                                      \
+    auto try_result = (expression);                                    \
     if (!try_result.has_value()) return std::move(try_result).error(); \
-    *std::move(try_result);                                          \
+    *std::move(try_result);                                            \
   })

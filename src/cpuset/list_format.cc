@@ -54,7 +54,7 @@ Result<NumberRange> parse_item(std::string_view item) {
 
 bool is_canonical(const std::vector<NumberRange>& ranges) {
   for (std::size_t i = 1; i < ranges.size(); ++i) {
-    if (ranges[i].first <= ranges[i - 1].last + 1) return false;
+    if (ranges[i].first - 1 <= ranges[i - 1].last) return false;
   }
   return true;
 }

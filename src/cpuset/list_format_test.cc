@@ -20,13 +20,18 @@ TEST(ListParse, ReadsNumbersAsTheKubeletDoes) {
   EXPECT_EQ(format_list(*parse_list("2147483648")), "2147483648");
 }
 
+TEST(ListParse, JoinsAfterTheLargestNumberThereIs) {
+  EXPECT_EQ(format_list(*parse_list("0-9223372036854775807,5000")), "0-9223372036854775807");
+}
+
 TEST(ListParse, NamesTheOffendingItem) {
   EXPECT_EQ(error_of("0-2,3-1"), R"(list "0-2,3-1": invalid range "3-1" (3 > 1))");
   EXPECT_EQ(error_of("0, 1"), R"(list "0, 1": item " 1": " 1" is not a number)");
   EXPECT_EQ(error_of("-1"), R"(list "-1": item "-1": "" is not a number)");
   EXPECT_EQ(error_of("1,"), R"(list "1,": item "": "" is not a number)");
-  EXPECT_EQ(error_of("9223372036854775808"),
-            R"(list "9223372036854775808": item "9223372036854775808": "9223372036854775808" does not fit 64 bits)");
+  EXPECT_EQ(
+      error_of("9223372036854775808"),
+      R"(list "9223372036854775808": item "9223372036854775808": "9223372036854775808" does not fit 64 bits)");
 }
 
 TEST(ListParse, CutsWhatNobodyTyped) {

@@ -30,7 +30,9 @@ std::vector<GroupAffinity> groups_of_cpus(const CpuSet& cpus) {
   std::vector<GroupAffinity> groups;
   for (const CpuId cpu : cpus) {
     const auto group = static_cast<std::uint32_t>(cpu.value / kGroupSize);
-    if (groups.empty() || groups.back().group != group) groups.push_back({.mask = 0, .group = group});
+    if (groups.empty() || groups.back().group != group) {
+      groups.push_back({.mask = 0, .group = group});
+    }
     groups.back().mask |= std::uint64_t{1} << (cpu.value % kGroupSize);
   }
   return groups;

@@ -14,13 +14,15 @@ TEST(ProcessorGroups, ThreeLowBitsAreThreeCpusOfTheirGroup) {
 }
 
 TEST(ProcessorGroups, TwoGroupsOf35LeaveAGap) {
-  const auto cpus = cpus_of_groups({{.mask = kThirtyFive, .group = 0}, {.mask = kThirtyFive, .group = 1}});
+  const auto cpus =
+      cpus_of_groups({{.mask = kThirtyFive, .group = 0}, {.mask = kThirtyFive, .group = 1}});
   ASSERT_TRUE(cpus);
   EXPECT_EQ(cpus->str(), "0-34,64-98");
 }
 
 TEST(ProcessorGroups, AndBack) {
-  const std::vector<GroupAffinity> groups{{.mask = kThirtyFive, .group = 0}, {.mask = ~std::uint64_t{0}, .group = 3}};
+  const std::vector<GroupAffinity> groups{{.mask = kThirtyFive, .group = 0},
+                                          {.mask = ~std::uint64_t{0}, .group = 3}};
   EXPECT_EQ(groups_of_cpus(*cpus_of_groups(groups)), groups);
   EXPECT_TRUE(groups_of_cpus({}).empty());
 }

@@ -56,7 +56,7 @@ Topology machine(std::string_view shape, Numbering numbering) {
     int below = total;
     for (const Level& level : levels) {
       below /= level.count;
-      at[static_cast<std::size_t>(level.letter)] = i / below;
+      at[static_cast<unsigned char>(level.letter)] = i / below;
     }
     if (!has_level(levels, 'n')) at['n'] = at['s'];
     if (!has_level(levels, 'l')) at['l'] = at['s'];

@@ -43,11 +43,16 @@ Result<void> check_cores(const std::vector<CpuPlace>& places) {
     const CpuPlace& first = *first_of_core.try_emplace(place.core, &place).first->second;
     const auto spans = [&](const char* what, int one, int other) {
       return invalid(fmt::format("core {} spans two {}: CPU {} is in {}, CPU {} in {}",
-                                 place.core.value, what, first.cpu.value, one, place.cpu.value, other));
+                                 place.core.value, what, first.cpu.value, one, place.cpu.value,
+                                 other));
     };
-    if (first.socket != place.socket) return spans("sockets", first.socket.value, place.socket.value);
+    if (first.socket != place.socket) {
+      return spans("sockets", first.socket.value, place.socket.value);
+    }
     if (first.node != place.node) return spans("NUMA nodes", first.node.value, place.node.value);
-    if (first.uncore != place.uncore) return spans("L3 caches", first.uncore.value, place.uncore.value);
+    if (first.uncore != place.uncore) {
+      return spans("L3 caches", first.uncore.value, place.uncore.value);
+    }
   }
   return {};
 }
@@ -139,7 +144,8 @@ Result<Topology> Topology::make(TopologyParts parts) {
 
   const auto core_size = [](const Core& core) { return core.size(); };
   const auto domain_size = [](const auto& domain) { return domain.size; };
-  topology.is_regular_ = all_equal(topology.cores_, core_size) &&
+  topology.cores_are_alike_ = all_equal(topology.cores_, core_size);
+  topology.is_regular_ = topology.cores_are_alike_ &&
                          all_equal(topology.sockets_, domain_size) &&
                          all_equal(topology.uncores_, domain_size);
   for (const Core& core : topology.cores_) {
@@ -176,7 +182,7 @@ NodeSet Topology::nodes_of(const CpuSet& cpus) const {
 
 CpuSet Topology::whole_cores_touching(const CpuSet& cpus) const {
   CpuSet whole = cpus;
-  for (const CpuId cpu : cpus & cpus_) {
+  for (const CpuId cpu : (cpus & cpus_)) {
     for (const CpuId sibling : core(core_of(cpu)).cpus) whole.insert(sibling);
   }
   return whole;
@@ -184,7 +190,7 @@ CpuSet Topology::whole_cores_touching(const CpuSet& cpus) const {
 
 CpuSet Topology::whole_cores_within(const CpuSet& cpus) const {
   CpuSet whole;
-  for (const CpuId cpu : cpus & cpus_) {
+  for (const CpuId cpu : (cpus & cpus_)) {
     const Core& own = core(core_of(cpu));
     const bool inside = std::all_of(own.cpus.begin(), own.cpus.end(),
                                     [&](CpuId sibling) { return cpus.contains(sibling); });

@@ -91,9 +91,13 @@ class Topology {
   Slot core_of(CpuId cpu) const { return core_of_[static_cast<std::size_t>(cpu.value)]; }
 
   const Core& core(Slot slot) const { return cores_[static_cast<std::size_t>(slot)]; }
-  const Domain<UncoreId>& uncore(Slot slot) const { return uncores_[static_cast<std::size_t>(slot)]; }
+  const Domain<UncoreId>& uncore(Slot slot) const {
+    return uncores_[static_cast<std::size_t>(slot)];
+  }
   const Domain<NodeId>& node(Slot slot) const { return nodes_[static_cast<std::size_t>(slot)]; }
-  const Domain<SocketId>& socket(Slot slot) const { return sockets_[static_cast<std::size_t>(slot)]; }
+  const Domain<SocketId>& socket(Slot slot) const {
+    return sockets_[static_cast<std::size_t>(slot)];
+  }
 
   // CPUs of the nodes named; an id the machine does not have adds nothing.
   CpuSet cpus_in(const NodeSet& nodes) const;
@@ -107,6 +111,7 @@ class Topology {
 
   // CPUs on the largest core: 2 on an ordinary SMT machine.
   int threads_per_core() const { return threads_per_core_; }
+  bool cores_are_alike() const { return cores_are_alike_; }
   // All cores, all sockets and all L3 caches have the same number of CPUs.
   bool is_regular() const { return is_regular_; }
 
@@ -129,6 +134,7 @@ class Topology {
   std::vector<Slot> place_of_;  // the same, into places_
   std::vector<DistanceRow> distances_;
   int threads_per_core_ = 1;
+  bool cores_are_alike_ = true;
   bool is_regular_ = true;
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many CPUs to take from each NUMA node so that they are spread evenly: the
+// arithmetic of distribute-cpus-across-numa, on counts alone. Few nodes before
+// many; within a number of nodes, the choice that leaves the free CPUs of all
+// nodes most even (standard deviation, to three decimals as in the kubelet).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace corehold {
+
+// One NUMA node with free CPUs, in the order in which nodes are considered.
+struct SplitNode {
+  int free = 0;
+  int socket = 0;  // only compared with the others'; -1 when it spans several
+};
+
+struct SplitRequest {
+  int count = 0;       // CPUs wanted; a multiple of group_size
+  int group_size = 1;  // CPUs are given in whole groups
+  int fewest = 1;      // number of nodes to try first
+  int most = 1;        // and last
+  bool align_by_socket = false;
+};
+
+// What one node gives: `even` CPUs at once, then `extra_groups` groups one by one.
+struct SplitShare {
+  int node = 0;  // index into the list of nodes
+  int even = 0;
+  int extra_groups = 0;
+
+  bool operator==(const SplitShare&) const = default;
+};
+
+// Up to this many nodes every combination is weighed and the answer is exact. Above
+// (where the kubelet does not return in useful time) the nodes with most free CPUs
+// are taken, and the extra groups come from those with most left: polynomial, and
+// equally deterministic.
+inline constexpr int kMaxWeighedNodes = 16;
+
+// No value when no number of nodes in range can hold the request evenly.
+std::optional<std::vector<SplitShare>> split_over_nodes(const std::vector<SplitNode>& nodes,
+                                                        const SplitRequest& request);
+
+}  // namespace corehold

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/split_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace corehold {
+namespace {
+
+// How the sum of squares changes when `given` groups leave a node with `left` CPUs.
+std::int64_t change(int left, int given, int group_size) {
+  const auto gone = static_cast<std::int64_t>(given) * group_size;
+  return gone * gone - 2 * gone * left;
+}
+
+}  // namespace
+
+SplitSearch::SplitSearch(const std::vector<SplitNode>& nodes, const SplitRequest& request,
+                         int count)
+    : nodes_(nodes),
+      request_(request),
+      count_(count),
+      even_(request.count / count / request.group_size * request.group_size) {
+  std::int64_t free = 0;
+  for (const SplitNode& node : nodes) {
+    free += node.free;
+    squares_ += static_cast<std::int64_t>(node.free) * node.free;
+  }
+  left_ = free - request.count;
+  const auto number = static_cast<std::int64_t>(nodes.size());
+  mean_ = (2 * left_ * 1000 + number) / (2 * number);  // rounded half up
+}
+
+std::vector<SplitShare> SplitSearch::run() {
+  choose_from(0, count_);
+  return best_;
+}
+
+bool SplitSearch::is_perfect() const {
+  return best_score_ == 0 && (!request_.align_by_socket || best_in_one_socket_);
+}
+
+void SplitSearch::choose_from(int first, int count) {
+  if (is_perfect()) return;
+  if (count == 0) {
+    weigh_chosen();
+    return;
+  }
+  for (int index = first; index + count <= static_cast<int>(nodes_.size()); ++index) {
+    if (!request_.align_by_socket && node_at(index).free < even_) continue;
+    chosen_.push_back(index);
+    choose_from(index + 1, count - 1);
+    chosen_.pop_back();
+  }
+}
+
+void SplitSearch::weigh_chosen() {
+  const int group = request_.group_size;
+  std::int64_t groups = 0;
+  int even = even_;
+  bool in_one_socket = true;
+  for (const int index : chosen_) {
+    const SplitNode& node = node_at(index);
+    groups += node.free / group;
+    even = std::min(even, node.free / group * group);
+    in_one_socket = in_one_socket && node.socket >= 0 &&
+                    node.socket == node_at(chosen_.front()).socket;
+  }
+  if (groups * group < request_.count) return;
+  if (even < even_ && !request_.align_by_socket) return;
+  if (request_.align_by_socket && in_one_socket != best_in_one_socket_) {
+    if (!in_one_socket) return;
+    lowest_ = kInfinite;  // nodes of one socket beat any others
+    best_score_ = kInfinite;
+  }
+  candidate_in_one_socket_ = request_.align_by_socket && in_one_socket;
+  candidate_.clear();
+  std::int64_t squares = squares_;
+  for (const int index : chosen_) {
+    candidate_.push_back({.node = index, .even = even, .extra_groups = 0});
+    squares += change(node_at(index).free, 1, even);
+  }
+  weigh_extras(squares, (request_.count - even * count_) / group);
+}
+
+// Tries the ways to place `groups` extra groups on the candidate. A subset of its
+// nodes is served round-robin, one group a turn; larger subsets come first, equal
+// ones in order. Only arrangements that differ are weighed.
+void SplitSearch::weigh_extras(std::int64_t squares, int groups) {
+  extras_.clear();
+  if (groups == 0) {
+    offer(squares);
+    return;
+  }
+  for (std::size_t i = 0; i < candidate_.size(); ++i) {
+    const int left = node_at(candidate_[i].node).free - candidate_[i].even;
+    if (left < request_.group_size) continue;
+    extras_.push_back({.share = static_cast<int>(i), .left = left, .groups = left / request_.group_size});
+  }
+  if (lowest_ != kInfinite && squares + best_change(groups) >= lowest_) return;
+  const int size = static_cast<int>(extras_.size());
+  for (int count = size; count >= 1; --count) {
+    for (Extra& extra : extras_) extra.given = 0;
+    if (count >= groups) {
+      // A subset larger than the groups gives from its first nodes only. New here are
+      // the arrangements whose last giver has just enough nodes behind it.
+      const int last = size - 1 - (count - groups);
+      extra_at(last).given = 1;
+      place_singles(squares + change_of(last, 1), 0, last, groups - 1);
+    } else {
+      subset_.clear();
+      place_rounds(squares, 0, count, groups);
+    }
+  }
+}
+
+// One group from each of `count` nodes out of [first, end).
+void SplitSearch::place_singles(std::int64_t squares, int first, int end, int count) {
+  if (count == 0) {
+    offer(squares);
+    return;
+  }
+  for (int index = first; index + count <= end; ++index) {
+    extra_at(index).given = 1;
+    place_singles(squares + change_of(index, 1), index + 1, end, count - 1);
+    extra_at(index).given = 0;
+  }
+}
+
+// Subsets of `count` nodes, fewer than there are groups: several rounds.
+void SplitSearch::place_rounds(std::int64_t squares, int first, int count, int groups) {
+  if (count == 0) {
+    serve_rounds(squares, groups);
+    return;
+  }
+  for (int index = first; index + count <= static_cast<int>(extras_.size()); ++index) {
+    subset_.push_back(index);
+    place_rounds(squares, index + 1, count - 1, groups);
+    subset_.pop_back();
+  }
+}
+
+void SplitSearch::serve_rounds(std::int64_t squares, int groups) {
+  int able = 0;
+  for (const int index : subset_) able += extra_at(index).groups;
+  if (able < groups) return;
+  for (Extra& extra : extras_) extra.given = 0;
+  while (groups > 0) {
+    for (const int index : subset_) {
+      Extra& extra = extra_at(index);
+      if (groups == 0) break;
+      if (extra.given == extra.groups) continue;
+      ++extra.given;
+      --groups;
+    }
+  }
+  for (const int index : subset_) squares += change_of(index, extra_at(index).given);
+  offer(squares);
+}
+
+std::int64_t SplitSearch::change_of(int index, int given) const {
+  return change(extras_[static_cast<std::size_t>(index)].left, given, request_.group_size);
+}
+
+// The most by which `groups` extra groups can lower the sum of squares: always taking
+// from the fullest node. No arrangement does better.
+std::int64_t SplitSearch::best_change(int groups) const {
+  std::array<int, kMaxWeighedNodes> left{};
+  const auto end = left.begin() + static_cast<std::ptrdiff_t>(extras_.size());
+  for (std::size_t i = 0; i < extras_.size(); ++i) left[i] = extras_[i].left;
+  std::int64_t total = 0;
+  for (; groups > 0; --groups) {
+    int& fullest = *std::max_element(left.begin(), end);
+    total += change(fullest, 1, request_.group_size);
+    fullest -= request_.group_size;
+  }
+  return total;
+}
+
+std::int64_t SplitSearch::score(std::int64_t squares) const {
+  const auto number = static_cast<std::int64_t>(nodes_.size());
+  const std::int64_t deviation =
+      1'000'000 * squares - 2'000 * mean_ * left_ + number * mean_ * mean_;
+  return std::llround(std::sqrt(static_cast<double>(deviation) / static_cast<double>(number)));
+}
+
+void SplitSearch::offer(std::int64_t squares) {
+  if (squares >= lowest_) return;
+  lowest_ = squares;
+  const std::int64_t candidate_score = score(squares);
+  if (candidate_score >= best_score_) return;
+  best_score_ = candidate_score;
+  best_in_one_socket_ = candidate_in_one_socket_;
+  best_ = candidate_;
+  for (const Extra& extra : extras_) {
+    best_[static_cast<std::size_t>(extra.share)].extra_groups = extra.given;
+  }
+}
+
+}  // namespace corehold

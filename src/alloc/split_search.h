@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SplitSearch: weighs every way to split a request over k of the NUMA nodes and
+// remembers the first best one. The score is the standard deviation of the free
+// CPUs each node has left, in thousandths. What is left in all is the same for
+// every way, so the score grows with the sum of squares of what each node has
+// left; the search works on that sum and prunes by it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "alloc/numa_split.h"
+
+namespace corehold {
+
+class SplitSearch {
+ public:
+  // REQUIRES: at most kMaxWeighedNodes nodes; 1 <= count <= nodes.size(). Both
+  // arguments must outlive the search.
+  SplitSearch(const std::vector<SplitNode>& nodes, const SplitRequest& request, int count);
+
+  // Empty when no combination can hold the request evenly.
+  std::vector<SplitShare> run();
+
+ private:
+  static constexpr std::int64_t kInfinite = std::numeric_limits<std::int64_t>::max();
+
+  // A node considered for the extra groups that do not divide evenly.
+  struct Extra {
+    int share = 0;   // index into the candidate
+    int left = 0;    // free CPUs after the even share
+    int groups = 0;  // whole groups in `left`
+    int given = 0;   // groups taken in the arrangement being weighed
+  };
+
+  const SplitNode& node_at(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
+  Extra& extra_at(int index) { return extras_[static_cast<std::size_t>(index)]; }
+
+  bool is_perfect() const;
+  void choose_from(int first, int count);
+  void weigh_chosen();
+  void weigh_extras(std::int64_t squares, int groups);
+  void place_singles(std::int64_t squares, int first, int end, int count);
+  void place_rounds(std::int64_t squares, int first, int count, int groups);
+  void serve_rounds(std::int64_t squares, int groups);
+  std::int64_t change_of(int index, int given) const;
+  std::int64_t best_change(int groups) const;
+  std::int64_t score(std::int64_t squares) const;
+  void offer(std::int64_t squares);
+
+  const std::vector<SplitNode>& nodes_;
+  const SplitRequest& request_;
+  const int count_;           // nodes in a combination
+  const int even_;            // CPUs each of them gives, unless align_by_socket lowers it
+  std::int64_t squares_ = 0;  // sum over the free CPUs before anything is taken
+  std::int64_t left_ = 0;     // CPUs left in all
+  std::int64_t mean_ = 0;     // per node, in thousandths
+
+  // The way being weighed.
+  std::vector<int> chosen_;
+  std::vector<SplitShare> candidate_;
+  bool candidate_in_one_socket_ = false;
+  std::vector<Extra> extras_;
+  std::vector<int> subset_;
+
+  // The best so far.
+  std::int64_t lowest_ = kInfinite;  // no sum of squares from here on can do better
+  std::int64_t best_score_ = kInfinite;
+  bool best_in_one_socket_ = false;
+  std::vector<SplitShare> best_;
+};
+
+}  // namespace corehold

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NonePolicy never touches a cpuset: every container runs wherever the kernel
+// lets it, and nobody holds CPUs.
+#pragma once
+
+#include "policy/policy.h"
+
+namespace corehold {
+
+class NonePolicy final : public Policy {
+ public:
+  std::string_view name() const override { return "none"; }
+  // Fails with kConflict when containers hold CPUs.
+  Result<State> start(State state) const override;
+  Result<Plan> allocate(const State& state, const Request& request) const override;
+  Plan release(const State& state, const ContainerRef& container) const override;
+};
+
+}  // namespace corehold

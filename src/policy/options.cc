@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace corehold {
+namespace {
+
+enum class Stage { kStable, kBeta, kAlpha };
+
+// One row per option that is on or off.
+struct Row {
+  std::string_view name;
+  Stage stage;
+  bool StaticOptions::*field;
+};
+
+constexpr std::array<Row, 6> kRows{{
+    {"full-pcpus-only", Stage::kStable, &StaticOptions::full_pcpus_only},
+    {"strict-cpu-reservation", Stage::kStable, &StaticOptions::strict_cpu_reservation},
+    {"prefer-align-cpus-by-uncorecache", Stage::kStable, &StaticOptions::prefer_align_by_uncore},
+    {"distribute-cpus-across-numa", Stage::kBeta, &StaticOptions::distribute_across_numa},
+    {"distribute-cpus-across-cores", Stage::kAlpha, &StaticOptions::distribute_across_cores},
+    {"align-by-socket", Stage::kAlpha, &StaticOptions::align_by_socket},
+}};
+
+constexpr std::string_view kScaleDelay = "scale-delay-time";
+constexpr std::chrono::milliseconds kLongestDelay{10'000};
+
+Error invalid(std::string message) { return Error{Code::kInvalid, std::move(message)}; }
+
+Result<void> check_stage(std::string_view name, Stage stage, const PolicyGates& gates) {
+  const auto off = [name](const char* level) {
+    return invalid(fmt::format(
+        "CPU Manager Policy {}-level Options not enabled, but option \"{}\" provided", level, name));
+  };
+  if (stage == Stage::kAlpha && !gates.alpha_options) return off("Alpha");
+  if (stage == Stage::kBeta && !gates.beta_options) return off("Beta");
+  return {};
+}
+
+// What Go's strconv.ParseBool accepts.
+std::optional<bool> parse_bool(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kTrue{"1", "t", "T", "true", "TRUE", "True"};
+  constexpr std::array<std::string_view, 6> kFalse{"0", "f", "F", "false", "FALSE", "False"};
+  if (std::find(kTrue.begin(), kTrue.end(), text) != kTrue.end()) return true;
+  if (std::find(kFalse.begin(), kFalse.end(), text) != kFalse.end()) return false;
+  return std::nullopt;
+}
+
+Result<void> set_switch(StaticOptions& options, const Row& row, std::string_view value) {
+  const auto on = parse_bool(value);
+  if (!on) {
+    return invalid(fmt::format(
+        "bad value for option \"{}\": strconv.ParseBool: parsing {:?}: invalid syntax", row.name, value));
+  }
+  options.*row.field = *on;
+  return {};
+}
+
+Result<void> set_delay(StaticOptions& options, std::string_view value, const PolicyGates& gates) {
+  const auto delay = parse_scale_delay(value);
+  if (!delay) return wrap(fmt::format("bad value for option \"{}\"", kScaleDelay), delay.error());
+  if (delay->count() > 0 && !gates.resize_exclusive_cpus) {
+    return invalid(fmt::format("option \"{}\" is {} but feature gate "
+                               "InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or set the option to 0s",
+                               kScaleDelay, value));
+  }
+  options.scale_delay = *delay;
+  return {};
+}
+
+Result<void> set_option(StaticOptions& options, std::string_view name, std::string_view value,
+                        const PolicyGates& gates) {
+  if (name == kScaleDelay) {
+    TRY(check_stage(name, Stage::kAlpha, gates));
+    return set_delay(options, value, gates);
+  }
+  for (const Row& row : kRows) {
+    if (row.name != name) continue;
+    TRY(check_stage(name, row.stage, gates));
+    return set_switch(options, row, value);
+  }
+  return invalid(fmt::format("unknown CPU Manager Policy option: \"{}\"", name));
+}
+
+}  // namespace
+
+Result<StaticOptions> parse_static_options(const std::map<std::string, std::string>& text,
+                                           const PolicyGates& gates) {
+  StaticOptions options;
+  for (const auto& [name, value] : text) TRY(set_option(options, name, value, gates));
+  const auto exclude = [](std::string_view one, std::string_view other) {
+    return invalid(
+        fmt::format("static policy options {} and {} can not be used at the same time", one, other));
+  };
+  if (options.distribute_across_cores && options.full_pcpus_only) {
+    return exclude("full-pcpus-only", "distribute-cpus-across-cores");
+  }
+  if (options.distribute_across_cores && options.distribute_across_numa) {
+    return exclude("distribute-cpus-across-numa", "distribute-cpus-across-cores");
+  }
+  return options;
+}
+
+Result<void> check_static_options(const StaticOptions& options, const Topology& topology,
+                                  TopologyPolicy topology_policy) {
+  if (!options.align_by_socket) return {};
+  if (topology_policy == TopologyPolicy::kSingleNumaNode) {
+    return invalid(
+        "Topolgy manager single-numa-node policy is incompatible with CPUManager "
+        "align-by-socket policy option");
+  }
+  if (topology.sockets().size() > topology.nodes().size()) {
+    return invalid(
+        "Align by socket is not compatible with hardware where number of sockets are more than "
+        "number of NUMA");
+  }
+  return {};
+}
+
+Result<std::chrono::milliseconds> parse_scale_delay(std::string_view text) {
+  const auto bad = [text](std::string_view why) {
+    return invalid(fmt::format("{:?} {}; write 0s to 10s, as in \"5s\", \"500ms\" or \"1.5s\"",
+                               text.substr(0, 32), why));
+  };
+  const bool in_milliseconds = text.ends_with("ms");
+  if (!text.ends_with('s')) return bad("has no unit of seconds or milliseconds");
+  const std::string_view number = text.substr(0, text.size() - (in_milliseconds ? 2 : 1));
+  double value = 0;
+  const auto parsed =
+      std::from_chars(number.data(), number.data() + number.size(), value, std::chars_format::fixed);
+  if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) {
+    return bad("is not a duration");
+  }
+  const double milliseconds = in_milliseconds ? value : value * 1000;
+  if (milliseconds < 0) return bad("is negative");
+  if (!(milliseconds <= static_cast<double>(kLongestDelay.count()))) {
+    return bad("is longer than 10s");
+  }
+  const auto whole = static_cast<std::int64_t>(milliseconds + 0.5);
+  if (milliseconds - static_cast<double>(whole) > 1e-6 ||
+      static_cast<double>(whole) - milliseconds > 1e-6) {
+    return bad("is finer than a millisecond");
+  }
+  return std::chrono::milliseconds(whole);
+}
+
+}  // namespace corehold

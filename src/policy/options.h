@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options of the static policy: text as an operator writes it in
+// cpuManagerPolicyOptions, checked, as a plain struct. Each option has a stage,
+// and each stage but "stable" a feature gate that must be on.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "topology/topology.h"
+
+namespace corehold {
+
+// The feature gates that decide which options may be used.
+struct PolicyGates {
+  bool alpha_options = false;           // CPUManagerPolicyAlphaOptions
+  bool beta_options = true;             // CPUManagerPolicyBetaOptions
+  bool resize_exclusive_cpus = false;   // InPlacePodVerticalScalingExclusiveCPUs
+};
+
+enum class TopologyPolicy { kNone, kBestEffort, kRestricted, kSingleNumaNode };
+
+struct StaticOptions {
+  bool full_pcpus_only = false;           // full-pcpus-only
+  bool strict_cpu_reservation = false;    // strict-cpu-reservation
+  bool prefer_align_by_uncore = false;    // prefer-align-cpus-by-uncorecache
+  bool distribute_across_numa = false;    // distribute-cpus-across-numa
+  bool distribute_across_cores = false;   // distribute-cpus-across-cores
+  bool align_by_socket = false;           // align-by-socket
+  std::chrono::milliseconds scale_delay{0};  // scale-delay-time
+  // Own setting minSharedCPUs: with strict-cpu-reservation, the shared pool keeps at
+  // least this many CPUs. It is never empty in any case.
+  int min_shared_cpus = 1;
+
+  bool operator==(const StaticOptions&) const = default;
+};
+
+// Fails with kInvalid, naming the option: an unknown one, one whose gate is off, a
+// bad value, or a pair that excludes each other. Texts are the kubelet's where it
+// has one.
+Result<StaticOptions> parse_static_options(const std::map<std::string, std::string>& text,
+                                           const PolicyGates& gates);
+
+// Whether the options can work on this machine under this topology manager policy.
+Result<void> check_static_options(const StaticOptions& options, const Topology& topology,
+                                  TopologyPolicy topology_policy);
+
+// "5s", "500ms", "1.5s": 0 to 10 seconds in whole milliseconds.
+Result<std::chrono::milliseconds> parse_scale_delay(std::string_view text);
+
+}  // namespace corehold

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Policy decides which CPUs a container gets. It only decides: it reads a State
+// and answers with a Plan, the edits that would bring about its decision. A
+// Policy has no mutable state, so the same state and request always give the same
+// answer.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cpuset/cpu_set.h"
+#include "pod/pod.h"
+#include "state/state.h"
+
+namespace corehold {
+
+// One container at the door.
+struct Request {
+  ContainerRef container;
+  Container::Kind kind = Container::Kind::kApp;
+  int cpus = 0;  // exclusive CPUs it is entitled to; 0 or less: it shares
+  std::optional<NodeSet> affinity{};  // NUMA nodes chosen by the topology manager
+};
+
+// Edits to apply in order, and what the container has afterwards.
+struct Plan {
+  std::vector<Edit> edits{};
+  CpuSet granted{};  // empty: it runs in the shared pool
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual std::string_view name() const = 0;
+
+  // Whether this policy can go on from `state`, which may come from a checkpoint. The
+  // result is that state, with the shared pool filled in if it was new.
+  //
+  // Fails with kConflict when state, machine and configuration contradict each other.
+  virtual Result<State> start(State state) const = 0;
+
+  // The edits that give the container its CPUs. A container that already has CPUs
+  // keeps them: the Plan then changes nobody's CPUs.
+  //
+  // Fails with kExhausted when too few CPUs are free, and kUnaligned when whole cores
+  // are required and the request cannot be made of them.
+  virtual Result<Plan> allocate(const State& state, const Request& request) const = 0;
+
+  // The edits that return the container's CPUs to the shared pool, but for those that
+  // other containers of its pod use. Releasing an unknown container is an empty Plan,
+  // so that retries are harmless.
+  virtual Plan release(const State& state, const ContainerRef& container) const = 0;
+};
+
+// Applies all edits of a Plan.
+void apply(State& state, const Plan& plan);
+
+}  // namespace corehold

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kubelet's checkpoint checksum: 32-bit FNV-1a over a dump of the Go struct.
+// The dump is hashed as it is produced and never exists as a whole.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "state/checkpoint_table.h"
+
+namespace corehold {
+
+class Fnv1a {
+ public:
+  void add(char c) { hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 16777619U; }
+  void add(std::string_view text) {
+    for (const char c : text) add(c);
+  }
+  std::uint32_t value() const { return hash_; }
+
+ private:
+  std::uint32_t hash_ = 2166136261U;
+};
+
+// What is hashed. Tables that a version lacks are null; v1 has `by_id` for entries.
+struct Preimage {
+  std::string_view type_suffix{};  // after "CPUManagerCheckpoint"; usually nothing
+  std::string_view policy{};
+  std::string_view default_set{};
+  const SetTable* entries = nullptr;
+  const FlatTable* by_id = nullptr;
+  const SetTable* promised = nullptr;
+  const PodSetTable* pod_entries = nullptr;
+};
+
+std::uint32_t checksum_of(const Preimage& preimage);
+
+// The checksum of v4's `data`.
+std::uint32_t data_checksum_of(std::string_view data);
+
+}  // namespace corehold

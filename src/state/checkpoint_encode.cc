@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checkpoint and State to bytes, in the field order and with the escapes of Go.
+#include <charconv>
+#include <iterator>
+
+#include "state/checkpoint.h"
+#include "state/checkpoint_checksum.h"
+#include "state/go_json.h"
+
+namespace corehold {
+namespace {
+
+// Everything a version may write.
+struct Content {
+  std::string_view policy;
+  std::string_view default_set;
+  SetTable entries{};
+  SetTable promised{};
+  PodSetTable pod_entries{};
+};
+
+SetTable table_of(const SetsByPod& sets) {
+  SetTable table;
+  table.pods.reserve(sets.size());
+  for (const auto& [pod, containers] : sets) {
+    table.pods.push_back(
+        {.pod = pod, .first = table.rows.size(), .count = containers.size(), .is_nil = false});
+    for (const auto& [name, set] : containers) table.rows.push_back({.key = name, .set = set});
+  }
+  return table;
+}
+
+void append_table(std::string& out, const SetTable& table) {
+  out += '{';
+  for (const PodRow& pod : table.pods) {
+    if (&pod != table.pods.data()) out += ',';
+    append_go_json(out, pod.pod);
+    out += ":{";
+    for (std::size_t i = 0; i < pod.count; ++i) {
+      const SetRow& row = table.rows[pod.first + i];
+      if (i > 0) out += ',';
+      append_go_json(out, row.key);
+      out += ':';
+      append_go_json(out, row.set);
+    }
+    out += '}';
+  }
+  out += '}';
+}
+
+void append_baselines(std::string& out, const SetTable& table) {
+  out += '{';
+  for (const PodRow& pod : table.pods) {
+    if (&pod != table.pods.data()) out += ',';
+    append_go_json(out, pod.pod);
+    out += ":{";
+    for (std::size_t i = 0; i < pod.count; ++i) {
+      const SetRow& row = table.rows[pod.first + i];
+      if (i > 0) out += ',';
+      append_go_json(out, row.key);
+      out += ":{\"baseline\":";
+      append_go_json(out, row.set);
+      out += '}';
+    }
+    out += '}';
+  }
+  out += '}';
+}
+
+void append_pod_entries(std::string& out, const PodSetTable& table) {
+  out += '{';
+  for (const PodSetRow& row : table.pods) {
+    if (&row != table.pods.data()) out += ',';
+    append_go_json(out, row.pod);
+    out += ":{";
+    if (!row.set.empty()) {
+      out += "\"cpuSet\":";
+      append_go_json(out, row.set);
+    }
+    out += '}';
+  }
+  out += '}';
+}
+
+void append_number(std::string& out, std::uint32_t number) {
+  char digits[12];
+  const auto written = std::to_chars(std::begin(digits), std::end(digits), number);
+  out.append(digits, written.ptr);
+}
+
+// The fields every version begins with; the brace stays open.
+void append_head(std::string& out, const Content& content) {
+  out += "{\"policyName\":";
+  append_go_json(out, content.policy);
+  out += ",\"defaultCpuSet\":";
+  append_go_json(out, content.default_set);
+  if (!content.entries.empty()) {
+    out += ",\"entries\":";
+    append_table(out, content.entries);
+  }
+}
+
+void append_pod_entries_field(std::string& out, const Content& content) {
+  if (content.pod_entries.pods.empty()) return;
+  out += ",\"podEntries\":";
+  append_pod_entries(out, content.pod_entries);
+}
+
+std::string data_of(const Content& content, std::size_t size_hint) {
+  std::string data;
+  data.reserve(size_hint);
+  append_head(data, content);
+  append_pod_entries_field(data, content);
+  if (!content.promised.empty()) {
+    data += ",\"baselines\":";
+    append_baselines(data, content.promised);
+  }
+  data += '}';
+  return data;
+}
+
+// Bytes of the rows with their punctuation, so that the output grows once.
+std::size_t size_hint_of(const SetTable& table) {
+  std::size_t size = 64;
+  for (const PodRow& pod : table.pods) size += pod.pod.size() + 8;
+  for (const SetRow& row : table.rows) size += row.key.size() + row.set.size() + 24;
+  return size;
+}
+
+std::string encode(const Content& content, CheckpointVersion version) {
+  CHECK(version != CheckpointVersion::kV1);
+  Preimage preimage{
+      .policy = content.policy, .default_set = content.default_set, .entries = &content.entries};
+  if (version == CheckpointVersion::kV3) preimage.promised = &content.promised;
+  if (version == CheckpointVersion::kKubeletV3) preimage.pod_entries = &content.pod_entries;
+
+  const std::size_t size_hint =
+      content.default_set.size() + size_hint_of(content.entries) + size_hint_of(content.promised);
+  std::string out;
+  out.reserve(version == CheckpointVersion::kV4 ? 3 * size_hint : size_hint);
+  append_head(out, content);
+  if (version == CheckpointVersion::kV3 && !content.promised.empty()) {
+    out += ",\"promised\":";
+    append_table(out, content.promised);
+  }
+  if (version == CheckpointVersion::kKubeletV3) append_pod_entries_field(out, content);
+  out += ",\"checksum\":";
+  append_number(out, checksum_of(preimage));
+  if (version == CheckpointVersion::kV4) {
+    const std::string data = data_of(content, size_hint);
+    out += ",\"data\":";
+    append_go_json(out, data);
+    out += ",\"dataChecksum\":";
+    append_number(out, data_checksum_of(data));
+  }
+  out += '}';
+  return out;
+}
+
+// The texts of many sets in one buffer.
+class TextArena {
+ public:
+  explicit TextArena(std::size_t count) { ends_.reserve(count); }
+
+  void add(const CpuSet& set) {
+    text_ += set.str();
+    ends_.push_back(text_.size());
+  }
+  // Valid once everything is added.
+  std::string_view operator[](std::size_t i) const {
+    const std::size_t from = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(text_).substr(from, ends_[i] - from);
+  }
+
+ private:
+  std::string text_{};
+  std::vector<std::size_t> ends_{};
+};
+
+}  // namespace
+
+std::string encode_checkpoint(const Checkpoint& checkpoint, const CheckpointFormat& format) {
+  Content content{.policy = checkpoint.policy,
+                  .default_set = checkpoint.default_set,
+                  .entries = table_of(checkpoint.entries)};
+  if (!format.without_baselines || format.version == CheckpointVersion::kV3) {
+    content.promised = table_of(checkpoint.promised);
+  }
+  for (const auto& [pod, set] : checkpoint.pod_entries) {
+    auto cpus = parse_list(set);
+    content.pod_entries.pods.push_back(
+        {.pod = pod, .set = set, .cpus = cpus ? *std::move(cpus) : std::vector<NumberRange>{}});
+  }
+  return encode(content, format.version);
+}
+
+std::string encode_checkpoint(const State& state, const CheckpointFormat& format) {
+  std::size_t count = 0;
+  for (const auto& [pod, containers] : state.pods) count += containers.size();
+  const bool has_promised = format.version == CheckpointVersion::kV3 ||
+                            (format.version == CheckpointVersion::kV4 && !format.without_baselines);
+  TextArena assigned(count);
+  TextArena promised(has_promised ? count : 0);
+  for (const auto& [pod, containers] : state.pods) {
+    for (const auto& [name, holding] : containers) {
+      assigned.add(holding.assigned);
+      if (has_promised) promised.add(holding.promised);
+    }
+  }
+  const std::string default_set = state.shared.str();
+  Content content{.policy = state.policy, .default_set = default_set};
+  content.entries.pods.reserve(state.pods.size());
+  content.entries.rows.reserve(count);
+  for (const auto& [pod, containers] : state.pods) {
+    std::size_t row = content.entries.rows.size();
+    content.entries.pods.push_back(
+        {.pod = pod, .first = row, .count = containers.size(), .is_nil = false});
+    for (const auto& [name, holding] : containers) {
+      content.entries.rows.push_back({.key = name, .set = assigned[row++]});
+    }
+  }
+  if (has_promised) {
+    content.promised = content.entries;
+    for (std::size_t row = 0; row < count; ++row) content.promised.rows[row].set = promised[row];
+  }
+  return encode(content, format.version);
+}
+
+}  // namespace corehold

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace corehold {
+namespace {
+
+Error failed(std::string_view call, const std::string& path, int number) {
+  const Code code = number == ENOENT ? Code::kNotFound : Code::kIo;
+  return {code, fmt::format("{} {}: {}", call, path, errno_name(number))};
+}
+
+// An open file descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  // 0 or -1 as close(2); nothing the second time.
+  int close() {
+    const int result = is_open() ? ::close(fd_) : 0;
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+};
+
+// Removes a temporary file unless it was renamed into place.
+class Temporary {
+ public:
+  explicit Temporary(std::string path) : path_(std::move(path)) {}
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+
+  const std::string& path() const { return path_; }
+  void keep() { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Result<void> write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed("write", path, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<void> sync_directory(const std::string& directory) {
+  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.is_open()) return failed("open", directory, errno);
+  if (::fsync(opened.get()) != 0) return failed("fsync", directory, errno);
+  return {};
+}
+
+}  // namespace
+
+std::string errno_name(int number) {
+  const char* name = ::strerrorname_np(number);
+  return name != nullptr ? name : fmt::format("errno {}", number);
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t max_size) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) return failed("open", path, errno);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return failed("stat", path, errno);
+  if (S_ISDIR(status.st_mode)) return failed("read", path, EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    return Error{Code::kIo, fmt::format("read {}: not a regular file", path)};
+  }
+  std::string content;
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("read", path, errno);
+    if (got == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(got));
+    if (content.size() > max_size) {
+      return Error{
+          Code::kInvalid,
+          fmt::format("read {}: larger than {} bytes, the most that is accepted", path, max_size)};
+    }
+  }
+}
+
+Result<void> write_file_atomically(const std::string& path, std::string_view content) {
+  std::string pattern = path + ".tmp-XXXXXX";
+  Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
+  if (!file.is_open()) return failed("create", path, errno);
+  Temporary temporary(pattern);
+  TRY(write_all(file.get(), content, temporary.path()));
+  if (::fsync(file.get()) != 0) return failed("fsync", temporary.path(), errno);
+  if (file.close() != 0) return failed("close", temporary.path(), errno);
+  if (::rename(temporary.path().c_str(), path.c_str()) != 0)
+    return failed("rename to", path, errno);
+  temporary.keep();
+  return sync_directory(directory_of(path));
+}
+
+}  // namespace corehold

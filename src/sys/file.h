@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole files: read one, replace one atomically. Errors are kIo (kNotFound when the
+// file does not exist) and name the call, the path and the errno: "open /a/b: EACCES".
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace corehold {
+
+// The name of an errno value: "EACCES"; the number when it has none.
+std::string errno_name(int number);
+
+// The file's content. Refuses what is not a regular file, and with kInvalid one of
+// more than `max_size` bytes.
+Result<std::string> read_file(const std::string& path, std::size_t max_size);
+
+// Replaces `path` by a file with this content and mode 0600: temporary file in the
+// same directory, fsync, rename, fsync of the directory. On failure the old file
+// is untouched and no temporary file is left, except that when only the last step
+// fails the new content is in place but may not survive a power cut.
+Result<void> write_file_atomically(const std::string& path, std::string_view content);
+
+}  // namespace corehold

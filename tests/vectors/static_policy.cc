@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Family static_policy: whole sequences through the static policy. Every step is
+// compared with the kubelet's; from the first step that falls under an exception
+// on, ours goes its own way and is checked for soundness instead.
+#include "policy/static_policy.h"
+
+#include <fmt/format.h>
+
+#include "exceptions.h"
+#include "family.h"
+#include "fields.h"
+#include "pod/pod_json.h"
+#include "pod/qos.h"
+#include "policy/request.h"
+
+namespace corehold::vectors {
+namespace {
+
+namespace json = boost::json;
+
+// The policy state of the format: default set and assignments.
+Result<State> state_of(const json::object& line) {
+  State state{.shared = TRY(cpus_of(line, "defaultCpuSet"))};
+  const json::object pods = TRY(object_of(line, "assignments"));
+  for (const auto& pod : pods) {
+    const json::object containers = TRY(object_of(pods, pod.key()));
+    for (const auto& container : containers) {
+      const CpuSet cpus = TRY(cpus_of(containers, container.key()));
+      state.pods[pod.key()][container.key()] = Holding{.assigned = cpus, .promised = cpus};
+    }
+  }
+  return state;
+}
+
+std::string describe(const State& state) {
+  std::string text = "shared " + state.shared.str();
+  for (const auto& [pod, containers] : state.pods) {
+    for (const auto& [name, holding] : containers) {
+      text += fmt::format("; {}/{} {}", pod, name, holding.assigned.str());
+    }
+  }
+  return text;
+}
+
+TopologyPolicy topology_policy_of(std::string_view name) {
+  if (name == "best-effort") return TopologyPolicy::kBestEffort;
+  if (name == "restricted") return TopologyPolicy::kRestricted;
+  if (name == "single-numa-node") return TopologyPolicy::kSingleNumaNode;
+  return TopologyPolicy::kNone;
+}
+
+Result<StaticPolicy> make_policy(const json::object& line, const Topology& topology) {
+  const json::object gates = TRY(object_of(line, "gates"));
+  StaticConfig config;
+  config.options = TRY(parse_static_options(
+      TRY(texts_of(line, "options")),
+      {.alpha_options = TRY(flag_of(gates, "CPUManagerPolicyAlphaOptions")),
+       .beta_options = TRY(flag_of(gates, "CPUManagerPolicyBetaOptions"))}));
+  config.reserved = TRY(cpus_of(line, "reservedCPUs"));
+  config.reserved_count = static_cast<int>(TRY(number_of(line, "numReservedCPUs")));
+  config.topology_policy = topology_policy_of(TRY(text_of(line, "topologyManagerPolicy")));
+  return StaticPolicy::make(topology, config);
+}
+
+Result<std::optional<NodeSet>> affinity_of(const json::object& step) {
+  const json::value* value = find(step, "affinity");
+  if (value == nullptr) return std::optional<NodeSet>();
+  if (!value->is_array()) return Error{Code::kInvalid, "member affinity is not a list"};
+  NodeSet nodes;
+  for (const json::value& node : value->get_array()) {
+    if (!node.is_int64() || !NodeSet::can_hold(static_cast<int>(node.get_int64()))) {
+      return Error{Code::kInvalid, "member affinity is not a list of NUMA nodes"};
+    }
+    nodes.insert(NodeId(static_cast<int>(node.get_int64())));
+  }
+  return std::optional<NodeSet>(nodes);
+}
+
+// One line being replayed.
+class Replay {
+ public:
+  Replay(const json::object& line, const Topology& topology, const StaticPolicy& policy)
+      : line_(line), topology_(topology), policy_(policy) {}
+
+  Result<Verdict> run() {
+    TRY(read_pods());
+    aliasing_ = TRY(flag_of(line_, "dependsOnSliceAliasing"));
+    if (TRY(flag_of(TRY(object_of(line_, "gates")), "PodLevelResourceManagers"))) {
+      exception_ = kPodLevel;
+    }
+    check_reserved();
+    const json::value* steps = find(line_, "steps");
+    if (steps == nullptr || !steps->is_array()) {
+      return Error{Code::kInvalid, "member steps is not a list"};
+    }
+    for (const json::value& step : steps->get_array()) {
+      if (!step.is_object()) return Error{Code::kInvalid, "a step is not an object"};
+      TRY(take_step(step.get_object()));
+      if (failed_ || !started_) break;
+    }
+    if (failed_) return *failed_;
+    return exception_.empty() ? Verdict::passed() : Verdict::skipped(exception_);
+  }
+
+ private:
+  Result<void> read_pods() {
+    const json::object pods = TRY(object_of(line_, "pods"));
+    for (const auto& pod : pods) {
+      pods_[pod.key()] = TRY(pod_from_json(TRY(object_of(pods, pod.key()))));
+    }
+    return {};
+  }
+
+  void fail(const json::object& step, std::string expected, std::string actual) {
+    const auto at = [&step](const char* name) {
+      const json::value* value = find(step, name);
+      return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+    };
+    const std::string where =
+        fmt::format("{} {}/{}: ", at("op"), at("pod"), at("container"));
+    failed_ = Verdict::failed(where + std::move(expected), where + std::move(actual));
+  }
+
+  void check_reserved() {
+    const auto reserved = cpus_of(line_, "effectiveReserved");
+    const auto cores = cpus_of(line_, "effectiveReservedPhysical");
+    const bool same = reserved && cores && *reserved == policy_.reserved() &&
+                      *cores == policy_.reserved_cores();
+    if (same) return;
+    if (!topology_.is_regular()) {
+      exception_ = kIrregular;
+    } else {
+      fail({}, fmt::format("reserved {}", reserved ? reserved->str() : "?"),
+           fmt::format("reserved {}", policy_.reserved().str()));
+    }
+  }
+
+  // What ours answers: the new state, or the text of the error.
+  Result<void> act(const json::object& step, State& state, std::string& error) const {
+    const std::string op = TRY(text_of(step, "op"));
+    const ContainerRef ref{.pod = TRY(text_of(step, "pod")), .container = TRY(text_of(step, "container"))};
+    if (op == "start") {
+      auto begun = policy_.start(TRY(state_of(TRY(object_of(line_, "initial")))));
+      if (!begun) error = begun.error().message;
+      state = begun ? *begun : TRY(state_of(TRY(object_of(line_, "initial"))));
+    } else if (op == "allocate" || op == "allocateResize") {
+      TRY(allocate(ref, TRY(affinity_of(step)), state, error));
+    } else if (op == "allocatePod") {
+      const Pod& pod = pods_.at(ref.pod);
+      for (const auto& list : {pod.init_containers, pod.containers}) {
+        for (const Container& container : list) {
+          TRY(allocate({.pod = ref.pod, .container = container.name}, TRY(affinity_of(step)), state, error));
+        }
+      }
+    } else if (op == "remove") {
+      apply(state, policy_.release(state, ref));
+    } else {
+      return Error{Code::kInvalid, fmt::format("unknown step {:?}", op)};
+    }
+    return {};
+  }
+
+  Result<void> allocate(const ContainerRef& ref, const std::optional<NodeSet>& affinity, State& state,
+                        std::string& error) const {
+    const auto pod = pods_.find(ref.pod);
+    const Container* container = pod == pods_.end() ? nullptr : pod->second.find(ref.container);
+    if (container == nullptr) {
+      return Error{Code::kNotFound, fmt::format("no container {}/{}", ref.pod, ref.container)};
+    }
+    const auto plan = policy_.allocate(state, request_of(pod->second, *container, affinity, {}));
+    if (plan) {
+      apply(state, *plan);
+    } else {
+      error = plan.error().message;
+    }
+    return {};
+  }
+
+  Result<void> take_step(const json::object& step) {
+    const State before = state_;
+    std::string error;
+    TRY(act(step, state_, error));
+    const std::string expected_error = TRY(text_of(step, "error"));
+    if (TRY(text_of(step, "op")) == "start") {
+      started_ = error.empty();
+      sound_start_ = violations(state_, policy_.rules()).empty();
+      // What a kubelet would go on with is refused one level up.
+      if (started_ && !sound_start_ && policy_.check_start(state_)) {
+        fail(step, "refused by check_start", describe(state_));
+        return {};
+      }
+    }
+    if (sound_start_) {
+      const auto found = violations(state_, policy_.rules());
+      if (!found.empty()) {
+        fail(step, "a sound state", fmt::format("{}; {}", found.front().message, describe(state_)));
+        return {};
+      }
+    }
+    if (!exception_.empty()) return {};
+    if (TRY(flag_of(step, "hang"))) {
+      exception_ = kHang;
+      return {};
+    }
+    const State expected = TRY(state_of(step));
+    const bool same = error == expected_error && state_.shared == expected.shared &&
+                      describe(state_) == describe(expected);
+    if (!same) excuse(step, before, expected, error, expected_error);
+    return {};
+  }
+
+  // The answers differ: find the exception, or fail.
+  void excuse(const json::object& step, const State& before, const State& expected,
+              const std::string& error, const std::string& expected_error) {
+    const auto wrong = violations(expected, policy_.rules());
+    if (!wrong.empty()) {
+      exception_ = broken(wrong.front().invariant);
+    } else if (aliasing_) {
+      exception_ = kSliceAliasing;
+    } else if (!topology_.is_regular() && is_no_worse(before, expected, error, expected_error)) {
+      exception_ = kIrregular;
+    } else {
+      fail(step, fmt::format("{} | {}", expected_error, describe(expected)),
+           fmt::format("{} | {}", error, describe(state_)));
+    }
+  }
+
+  // On an irregular machine: what a kubelet can give we give too, in no fewer cores.
+  bool is_no_worse(const State& before, const State& expected, const std::string& error,
+                   const std::string& expected_error) const {
+    if (!expected_error.empty()) return true;
+    if (!error.empty()) return false;
+    const CpuSet ours = state_.exclusive() - before.exclusive();
+    const CpuSet theirs = expected.exclusive() - before.exclusive();
+    return ours.size() == theirs.size() &&
+           topology_.count_whole_cores(ours) >= topology_.count_whole_cores(theirs);
+  }
+
+  const json::object& line_;
+  const Topology& topology_;
+  const StaticPolicy& policy_;
+  std::map<std::string, Pod> pods_;
+  State state_;
+  bool started_ = true;
+  bool sound_start_ = true;
+  bool aliasing_ = false;
+  std::string exception_;
+  std::optional<Verdict> failed_;
+};
+
+// A refusal of the kubelet's constructor that KEP-5554 does not share.
+bool is_extra_pair(std::string_view error) {
+  return error.find("prefer-align-cpus-by-uncorecache and distribute-cpus") != std::string_view::npos;
+}
+
+}  // namespace
+
+Result<Verdict> judge_static_policy(const json::object& line, const Machines& machines) {
+  const Topology& topology = *TRY(machine_of(line, machines));
+  const std::string expected = TRY(text_of(line, "newError"));
+  const auto policy = make_policy(line, topology);
+  if (policy && expected.empty()) return Replay(line, topology, *policy).run();
+  const std::string error = policy ? "" : policy.error().message;
+  if (error == expected) return Verdict::passed();
+  if (policy && is_extra_pair(expected)) return Verdict::skipped(std::string(kOptionPair));
+  return Verdict::failed("constructor: " + expected, "constructor: " + error);
+}
+
+}  // namespace corehold::vectors
