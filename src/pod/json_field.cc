@@ -70,7 +70,8 @@ Result<Quantity> quantity_of(const json::value& value) {
     return quantity;
   }
   if (const std::int64_t* number = value.if_int64()) return Quantity::of(*number);
-  if (const std::uint64_t* number = value.if_uint64()) return Quantity::parse(fmt::to_string(*number));
+  if (const std::uint64_t* number = value.if_uint64())
+    return Quantity::parse(fmt::to_string(*number));
   if (const double* number = value.if_double()) {
     // Above this a double no longer holds what was written.
     constexpr double kExact = 9007199254740992.0;

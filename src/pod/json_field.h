@@ -42,8 +42,8 @@ std::string shown(std::string_view text);
 const boost::json::value* field(const boost::json::object& object, std::string_view key);
 
 // Null and "" for absent; an error when the field is of another type.
-Result<const boost::json::object*> object_field(const boost::json::object& object,
-                                                const Path& path, std::string_view key);
+Result<const boost::json::object*> object_field(const boost::json::object& object, const Path& path,
+                                                std::string_view key);
 Result<const boost::json::array*> array_field(const boost::json::object& object, const Path& path,
                                               std::string_view key);
 Result<std::string> string_field(const boost::json::object& object, const Path& path,

@@ -43,8 +43,8 @@ struct Container {
   std::string name{};
   Kind kind = Kind::kApp;
   Resources resources{};
-  std::string restart_policy{};                         // its own; "" for the pod's
-  std::map<std::string, std::string> resize_policy{};   // resource name -> restartPolicy
+  std::string restart_policy{};                        // its own; "" for the pod's
+  std::map<std::string, std::string> resize_policy{};  // resource name -> restartPolicy
 
   // The request for a resource as it is written; zero when there is none.
   Quantity request(std::string_view resource) const;

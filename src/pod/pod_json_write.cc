@@ -40,8 +40,8 @@ void clear(json::object& parent, std::string_view key) {
 
 void put_string(json::object& object, std::string_view key, std::string_view text) {
   const json::value* found = field(object, key);
-  const bool is_same = found == nullptr ? text.empty()
-                                        : found->is_string() && found->get_string() == text;
+  const bool is_same =
+      found == nullptr ? text.empty() : found->is_string() && found->get_string() == text;
   if (is_same) return;
   if (text.empty()) {
     remove(object, key);

@@ -52,8 +52,8 @@ std::string strip_zeros(const QuantityText& text) {
 }
 
 Error too_large(std::string_view what) {
-  return Error{Code::kInvalid, fmt::format("{}: {} digits or more are not supported", what,
-                                           Quantity::kMaxDigits)};
+  return Error{Code::kInvalid,
+               fmt::format("{}: {} digits or more are not supported", what, Quantity::kMaxDigits)};
 }
 
 // A number without its sign: mantissa * 10^exponent.

@@ -32,7 +32,8 @@ std::size_t character_size(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
   if (lead < 0x80) {
-    const bool is_allowed = lead >= 0x20 ? lead != 0x7f : lead == '\t' || lead == '\n' || lead == '\r';
+    const bool is_allowed =
+        lead >= 0x20 ? lead != 0x7f : lead == '\t' || lead == '\n' || lead == '\r';
     return is_allowed ? 1 : 0;
   }
   const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
@@ -55,10 +56,11 @@ Result<void> check_characters(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t size = character_size(text.substr(i));
     if (size == 0) {
-      const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
-      return at_line(static_cast<std::size_t>(line) + 1,
-                     fmt::format("byte 0x{:02x} is not UTF-8 text",
-                                 static_cast<unsigned char>(text[i])));
+      const auto line =
+          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
+      return at_line(
+          static_cast<std::size_t>(line) + 1,
+          fmt::format("byte 0x{:02x} is not UTF-8 text", static_cast<unsigned char>(text[i])));
     }
     i += size;
   }
@@ -91,8 +93,13 @@ class Builder : public YAML::EventHandler {
     return std::move(documents_);
   }
 
+  bool has_failed() const { return error_.has_value(); }
+
   void OnDocumentStart(const YAML::Mark& mark) override {
-    line_ = mark.line + 1;
+    if (!begin(mark)) return;
+    // yaml-cpp starts the same document for ever when it cannot use what follows.
+    if (mark.pos <= position_) return fail("text that belongs to no document");
+    position_ = mark.pos;
     stack_.clear();
     anchors_.clear();
   }
@@ -177,8 +184,8 @@ class Builder : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, const std::string& tag, std::string_view type, Frame frame) {
     if (!begin(mark)) return;
-    const bool is_expected = tag.empty() || tag == "?" || tag == "!" ||
-                             tag == fmt::format("tag:yaml.org,2002:{}", type);
+    const bool is_expected =
+        tag.empty() || tag == "?" || tag == "!" || tag == fmt::format("tag:yaml.org,2002:{}", type);
     if (!is_expected) return fail(fmt::format("a {} cannot have the tag {}", type, shown(tag)));
     if (is_key_next()) return fail("a key must be a single word, not a list or an object");
     if (stack_.size() >= static_cast<std::size_t>(kMaxNesting)) return fail(too_deep());
@@ -238,15 +245,14 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  static std::string too_deep() {
-    return fmt::format("nested deeper than {} levels", kMaxNesting);
-  }
+  static std::string too_deep() { return fmt::format("nested deeper than {} levels", kMaxNesting); }
 
   std::vector<json::value> documents_{};
   std::vector<Frame> stack_{};
   std::map<YAML::anchor_t, Node> anchors_{};
   std::size_t copied_ = 0;
   int line_ = 1;
+  int position_ = -1;  // where the document started
   std::optional<Error> error_{};
 };
 
@@ -254,15 +260,16 @@ class Builder : public YAML::EventHandler {
 
 Result<std::vector<json::value>> parse_yaml(std::string_view text) {
   if (text.size() > kMaxYamlBytes) {
-    return Error{Code::kInvalid, fmt::format("YAML: {} bytes are more than the limit of {}",
-                                             text.size(), kMaxYamlBytes)};
+    return Error{Code::kInvalid,
+                 fmt::format("YAML: {} bytes are more than the limit of {}; JSON has none",
+                             text.size(), kMaxYamlBytes)};
   }
   TRY(check_characters(text));
   Builder builder;
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
+    while (!builder.has_failed() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& failure) {
     auto built = builder.take();

@@ -17,8 +17,9 @@ namespace corehold {
 // Anchors and aliases may copy this many values in all; a YAML bomb wants billions.
 inline constexpr std::size_t kMaxAliasedValues = 100'000;
 
-// Longer texts are refused before they are read: yaml-cpp is slow on large ones.
-inline constexpr std::size_t kMaxYamlBytes = 16 << 20;
+// Longer texts are refused before they are read: yaml-cpp needs seconds for them, and
+// JSON has no such limit.
+inline constexpr std::size_t kMaxYamlBytes = 4 << 20;
 
 // The documents of a stream, empty ones left out. Fails with kInvalid, naming the line,
 // for what is not YAML, invalid UTF-8, control characters, a key given twice, a key that

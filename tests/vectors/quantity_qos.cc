@@ -76,9 +76,7 @@ class Comparison {
   bool has_exempt_ = false;
 };
 
-bool fits(const Quantity& quantity, int exponent) {
-  return quantity.scaled(exponent).has_value();
-}
+bool fits(const Quantity& quantity, int exponent) { return quantity.scaled(exponent).has_value(); }
 
 // The kubelet holds long numbers in billionths, and cuts those of negative ones to 64
 // bits before it rounds; so theirs must fit whatever the field.
@@ -94,7 +92,7 @@ Result<Verdict> judge_quantity(const json::object& line) {
   if (!flag_of(line, "ok") || !parsed) {
     if (!flag_of(line, "ok")) {
       comparison.compare("error", TRY(text_of(line, "error")),
-                       parsed ? std::string() : parsed.error().message);
+                         parsed ? std::string() : parsed.error().message);
     }
     return comparison.verdict();
   }
@@ -104,11 +102,12 @@ Result<Verdict> judge_quantity(const json::object& line) {
   comparison.compare("string", TRY(text_of(line, "string")), quantity.str(), !fits(quantity, 0));
   comparison.compare("milli", TRY(number_of(line, "milli")), quantity.milli_value(), !milli_fits);
   comparison.compare("value", TRY(number_of(line, "value")), quantity.value(), !value_fits);
-  comparison.compare("format", TRY(text_of(line, "format")), std::string(name_of(quantity.format())));
+  comparison.compare("format", TRY(text_of(line, "format")),
+                     std::string(name_of(quantity.format())));
   comparison.compare("sign", TRY(number_of(line, "sign")),
-                   static_cast<std::int64_t>(quantity.sign()));
+                     static_cast<std::int64_t>(quantity.sign()));
   comparison.compare("integralCPU", flag_of(line, "integralCPU"), quantity.is_integral_cpu(),
-                   !milli_fits || !value_fits);
+                     !milli_fits || !value_fits);
   return comparison.verdict();
 }
 
@@ -135,10 +134,9 @@ Result<Verdict> judge_qos(const json::object& line) {
   if (gates_value == nullptr || !gates_value->is_object()) return missing("gates");
   const json::object& gates = gates_value->get_object();
   const Pod pod = TRY(pod_from_json(pod_value->get_object()));
-  const QosClass qos = qos_class(
-      pod, {.pod_level_resources = flag_of(gates, "PodLevelResources"),
-            .pod_level_resources_fix_kubelet_qos_class =
-                flag_of(gates, "PodLevelResourcesFixKubeletQOSClass")});
+  const QosClass qos = qos_class(pod, {.pod_level_resources = flag_of(gates, "PodLevelResources"),
+                                       .pod_level_resources_fix_kubelet_qos_class =
+                                           flag_of(gates, "PodLevelResourcesFixKubeletQOSClass")});
   Comparison comparison;
   comparison.compare("qos", TRY(text_of(line, "qos")), std::string(name_of(qos)));
   return comparison.verdict();
