@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/go_json.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -45,7 +46,11 @@ std::size_t rune_length(std::string_view text, std::size_t at) {
 // Every byte that is no part of a well-formed sequence becomes U+FFFD.
 void make_valid_utf8(std::string& text) {
   std::size_t at = 0;
-  while (at < text.size() && rune_length(text, at) != 0) at += rune_length(text, at);
+  while (at < text.size()) {
+    const std::size_t length = byte_at(text, at) < 0x80 ? 1 : rune_length(text, at);
+    if (length == 0) break;
+    at += length;
+  }
   if (at == text.size()) return;
   std::string valid = text.substr(0, at);
   while (at < text.size()) {
@@ -205,39 +210,36 @@ class TreeBuilder {
   std::string text_{};
 };
 
-constexpr std::array<bool, 256> kPlain = [] {
-  std::array<bool, 256> plain{};
-  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = true;
-  for (const char c : {'"', '\\', '<', '>', '&'}) plain[static_cast<std::size_t>(c)] = false;
-  return plain;
+// How a byte is written inside a string.
+enum Escape : std::uint8_t { kAsItIs = 0, kAfterBackslash = 1, kOtherwise = 2 };
+
+constexpr std::array<Escape, 256> kEscapes = [] {
+  std::array<Escape, 256> escapes{};
+  escapes.fill(kOtherwise);
+  for (std::size_t c = 0x20; c < 0x80; ++c) escapes[c] = kAsItIs;
+  for (const char c : {'<', '>', '&'}) escapes[static_cast<std::size_t>(c)] = kOtherwise;
+  for (const char c : {'"', '\\'}) escapes[static_cast<std::size_t>(c)] = kAfterBackslash;
+  return escapes;
 }();
 
-void append_escape(std::string& out, unsigned char c) {
+// Writes the escape of a control character or one of < > &; at most 6 bytes.
+char* write_escape(char* to, std::uint8_t c) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  switch (c) {
-    case '"':
-    case '\\':
-      out += '\\', out += static_cast<char>(c);
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      out += "\\u00", out += kHex[c >> 4U], out += kHex[c & 15U];
+  constexpr std::string_view kShort = "btnvfr";  // 8 to 13, in order; there is no \\v
+  *to++ = '\\';
+  if (c >= 8 && c <= 13 && c != '\v') {
+    *to++ = kShort[c - 8U];
+  } else {
+    *to++ = 'u';
+    *to++ = '0';
+    *to++ = '0';
+    *to++ = kHex[c >> 4U];
+    *to++ = kHex[c & 15U];
   }
+  return to;
 }
+
+constexpr std::size_t kLongestEscape = 6;
 
 }  // namespace
 
@@ -293,36 +295,56 @@ bool is_go_field(std::string_view key, std::string_view field) {
   return key.empty();
 }
 
-void append_go_json(std::string& out, std::string_view text) {
-  out += '"';
-  std::size_t plain_from = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
+char* GoJsonWriter::room(std::size_t used, std::size_t size) {
+  if (buffer_.size() < used + size) buffer_.resize(std::max(2 * buffer_.size(), used + size));
+  return buffer_.data() + used;
+}
+
+void GoJsonWriter::raw(std::string_view json) {
+  std::copy(json.begin(), json.end(), room(used_, json.size()));
+  used_ += json.size();
+}
+
+void GoJsonWriter::text(std::string_view text) {
+  // Room for the rest with a backslash before each, both quotes and one longer
+  // escape; renewed at every longer escape.
+  const auto room_at = [&](const char* to, std::size_t at) {
+    const auto used = static_cast<std::size_t>(to - buffer_.data());
+    return room(used, 2 * (text.size() - at) + kLongestEscape + 2);
+  };
+  char* to = room_at(buffer_.data() + used_, 0);
+  *to++ = '"';
+  for (std::size_t at = 0; at < text.size();) {
     const std::uint8_t c = byte_at(text, at);
-    if (kPlain[c]) {
+    if (const Escape escape = kEscapes[c]; escape != kOtherwise) {
+      // Without a branch: quotes come too irregularly to be predicted.
+      to[0] = '\\';
+      to[escape] = static_cast<char>(c);
+      to += 1 + escape;
       ++at;
       continue;
     }
+    to = room_at(to, at);
     const std::size_t length = rune_length(text, at);
     const std::string_view rune = text.substr(at, length);
-    const bool is_separator = rune == "\xe2\x80\xa8" || rune == "\xe2\x80\xa9";
-    if (length > 1 && !is_separator) {
-      at += length;
-      continue;
-    }
-    out.append(text, plain_from, at - plain_from);
-    if (length == 0) {
-      out += "\\ufffd";
-    } else if (is_separator) {
-      out += rune == "\xe2\x80\xa8" ? "\\u2028" : "\\u2029";
+    if (length == 1) {
+      to = write_escape(to, c);
+    } else if (length == 0) {
+      to = std::copy_n("\\ufffd", 6, to);
+    } else if (rune == "\xe2\x80\xa8" || rune == "\xe2\x80\xa9") {
+      to = std::copy_n(rune.back() == '\xa8' ? "\\u2028" : "\\u2029", 6, to);
     } else {
-      append_escape(out, c);
+      to = std::copy(rune.begin(), rune.end(), to);
     }
     at += length == 0 ? 1 : length;
-    plain_from = at;
   }
-  out.append(text, plain_from, at - plain_from);
-  out += '"';
+  *to++ = '"';
+  used_ = static_cast<std::size_t>(to - buffer_.data());
+}
+
+std::string GoJsonWriter::take() && {
+  buffer_.resize(used_);
+  return std::move(buffer_);
 }
 
 std::string go_quoted(std::string_view text) {
