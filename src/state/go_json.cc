@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -222,6 +224,25 @@ constexpr std::array<Escape, 256> kEscapes = [] {
   return escapes;
 }();
 
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+// How many of the eight bytes at `from` are written as they are, up to the first that
+// is not: kEscapes, a word at a time. Each term sets the top bit of the first byte
+// that it looks for, and perhaps of later ones.
+std::size_t plain_bytes(const char* from) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr auto every = [](std::uint64_t byte) { return byte * 0x0101010101010101ULL; };
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, kWord);
+  const auto zero = [every](std::uint64_t bytes) { return (bytes - every(1)) & ~bytes; };
+  const std::uint64_t control = (word - every(0x20)) & ~word;
+  const std::uint64_t quote_or_and = zero((word | every(0x04)) ^ every('&'));
+  const std::uint64_t angle = zero((word | every(0x02)) ^ every('>'));
+  const std::uint64_t backslash = zero(word ^ every('\\'));
+  const std::uint64_t special = (word | control | quote_or_and | angle | backslash) & every(0x80);
+  return static_cast<std::size_t>(std::countr_zero(special)) / 8;
+}
+
 // Writes the escape of a control character or one of < > &; at most 6 bytes.
 char* write_escape(char* to, std::uint8_t c) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -315,6 +336,13 @@ void GoJsonWriter::text(std::string_view text) {
   char* to = room_at(buffer_.data() + used_, 0);
   *to++ = '"';
   for (std::size_t at = 0; at < text.size();) {
+    if (text.size() - at >= kWord) {
+      std::memcpy(to, text.data() + at, kWord);
+      const std::size_t plain = plain_bytes(text.data() + at);
+      to += plain;
+      at += plain;
+      if (plain == kWord) continue;
+    }
     const std::uint8_t c = byte_at(text, at);
     if (const Escape escape = kEscapes[c]; escape != kOtherwise) {
       // Without a branch: quotes come too irregularly to be predicted.

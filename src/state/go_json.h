@@ -20,8 +20,8 @@ struct JsonValue {
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kNull;
-  std::string text{};                 // kString: decoded; kNumber: as written
-  std::vector<JsonMember> members{};  // kObject: in order, duplicates kept; empty for kArray
+  std::string text{};               // kString: decoded; kNumber: as written
+  std::vector<JsonMember> members;  // kObject: in order, duplicates kept; empty for kArray
 };
 
 struct JsonMember {
