@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <string>
 
 namespace corehold {
 namespace {
@@ -71,12 +70,31 @@ void add_pod_sets(Sink& out, const PodSetTable& table) {
   out.add(']');
 }
 
-// Collects a dump instead of hashing it.
-struct TextSink {
-  std::string text{};
+// Hashes a dump and, in step with it, another text.
+class PairHash {
+ public:
+  PairHash(Fnv1a other, std::string_view other_text) : other_(other), other_text_(other_text) {}
 
-  void add(char c) { text += c; }
-  void add(std::string_view more) { text += more; }
+  void add(char c) { add(std::string_view(&c, 1)); }
+  void add(std::string_view text) {
+    const std::size_t common = std::min(text.size(), other_text_.size());
+    for (std::size_t i = 0; i < common; ++i) {
+      hash_.add(text[i]);
+      other_.add(other_text_[i]);
+    }
+    hash_.add(text.substr(common));
+    other_text_.remove_prefix(common);
+  }
+
+  ChecksumPair finish() {
+    other_.add(other_text_);
+    return {.checksum = hash_.value(), .data_checksum = other_.value()};
+  }
+
+ private:
+  Fnv1a hash_{};
+  Fnv1a other_;
+  std::string_view other_text_;
 };
 
 template <typename Sink>
@@ -126,20 +144,11 @@ std::uint32_t data_checksum_of(std::string_view data) {
 }
 
 ChecksumPair checksums_of(const Preimage& preimage, std::string_view data) {
-  TextSink dump;
-  dump.text.reserve(data.size() + 256);
-  add_preimage(dump, preimage);
-  Fnv1a hash;
   Fnv1a data_hash;
   data_hash.add(kDataPrefix);
-  const std::size_t common = std::min(dump.text.size(), data.size());
-  for (std::size_t i = 0; i < common; ++i) {
-    hash.add(dump.text[i]);
-    data_hash.add(data[i]);
-  }
-  hash.add(std::string_view(dump.text).substr(common));
-  data_hash.add(data.substr(common));
-  return {.checksum = hash.value(), .data_checksum = data_hash.value()};
+  PairHash hashes(data_hash, data);
+  add_preimage(hashes, preimage);
+  return hashes.finish();
 }
 
 }  // namespace corehold

@@ -212,29 +212,38 @@ class TreeBuilder {
   std::string text_{};
 };
 
-// How a byte is written inside a string.
-enum Escape : std::uint8_t { kAsItIs = 0, kAfterBackslash = 1, kOtherwise = 2 };
-
-constexpr std::array<Escape, 256> kEscapes = [] {
-  std::array<Escape, 256> escapes{};
-  escapes.fill(kOtherwise);
-  for (std::size_t c = 0x20; c < 0x80; ++c) escapes[c] = kAsItIs;
-  for (const char c : {'<', '>', '&'}) escapes[static_cast<std::size_t>(c)] = kOtherwise;
-  for (const char c : {'"', '\\'}) escapes[static_cast<std::size_t>(c)] = kAfterBackslash;
-  return escapes;
-}();
-
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-// How many of the eight bytes at `from` are written as they are, up to the first that
-// is not: kEscapes, a word at a time. Each term sets the top bit of the first byte
-// that it looks for, and perhaps of later ones.
-std::size_t plain_bytes(const char* from) {
+constexpr std::uint64_t every(std::uint64_t byte) { return byte * 0x0101010101010101ULL; }
+
+template <typename Unsigned>
+Unsigned load(const char* from) {
+  Unsigned value = 0;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// The `count` bytes at `from`, 1 to 8, with spaces after them.
+std::uint64_t load_word(const char* from, std::size_t count) {
   static_assert(std::endian::native == std::endian::little);
-  constexpr auto every = [](std::uint64_t byte) { return byte * 0x0101010101010101ULL; };
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, kWord);
-  const auto zero = [every](std::uint64_t bytes) { return (bytes - every(1)) & ~bytes; };
+  if (count == kWord) return load<std::uint64_t>(from);
+  const std::uint64_t spaces = every(' ') << (8 * count);
+  if (count >= 4) {
+    const std::uint64_t tail = load<std::uint32_t>(from + count - 4);
+    return spaces | load<std::uint32_t>(from) | (tail << (8 * (count - 4)));
+  }
+  std::uint64_t word = spaces;
+  for (std::size_t i = 0; i < count; ++i) {
+    word |= std::uint64_t{static_cast<std::uint8_t>(from[i])} << (8 * i);
+  }
+  return word;
+}
+
+// How many bytes of the word are written as they are, up to the first that is not: a
+// control character, one of " & < > \\ or not ASCII. Each term sets the top bit of the
+// first byte that it looks for, and perhaps of later ones.
+std::size_t plain_bytes(std::uint64_t word) {
+  const auto zero = [](std::uint64_t bytes) { return (bytes - every(1)) & ~bytes; };
   const std::uint64_t control = (word - every(0x20)) & ~word;
   const std::uint64_t quote_or_and = zero((word | every(0x04)) ^ every('&'));
   const std::uint64_t angle = zero((word | every(0x02)) ^ every('>'));
@@ -316,39 +325,30 @@ bool is_go_field(std::string_view key, std::string_view field) {
   return key.empty();
 }
 
-char* GoJsonWriter::room(std::size_t used, std::size_t size) {
-  if (buffer_.size() < used + size) buffer_.resize(std::max(2 * buffer_.size(), used + size));
-  return buffer_.data() + used;
-}
-
-void GoJsonWriter::raw(std::string_view json) {
-  std::copy(json.begin(), json.end(), room(used_, json.size()));
-  used_ += json.size();
-}
+void GoJsonWriter::grow(std::size_t size) { buffer_.resize(std::max(2 * buffer_.size(), size)); }
 
 void GoJsonWriter::text(std::string_view text) {
-  // Room for the rest with a backslash before each, both quotes and one longer
-  // escape; renewed at every longer escape.
+  // Room for the rest with a backslash before each, one longer escape and a word, which
+  // is stored whole before it is known how much of it counts. Renewed at every longer
+  // escape.
   const auto room_at = [&](const char* to, std::size_t at) {
     const auto used = static_cast<std::size_t>(to - buffer_.data());
-    return room(used, 2 * (text.size() - at) + kLongestEscape + 2);
+    return room(used, 2 * (text.size() - at) + kLongestEscape + kWord);
   };
   char* to = room_at(buffer_.data() + used_, 0);
   *to++ = '"';
   for (std::size_t at = 0; at < text.size();) {
-    if (text.size() - at >= kWord) {
-      std::memcpy(to, text.data() + at, kWord);
-      const std::size_t plain = plain_bytes(text.data() + at);
-      to += plain;
-      at += plain;
-      if (plain == kWord) continue;
-    }
+    const std::size_t count = std::min(kWord, text.size() - at);
+    const std::uint64_t word = load_word(text.data() + at, count);
+    const std::size_t plain = std::min(count, plain_bytes(word));
+    std::memcpy(to, &word, kWord);
+    to += plain;
+    at += plain;
+    if (plain == count) continue;
     const std::uint8_t c = byte_at(text, at);
-    if (const Escape escape = kEscapes[c]; escape != kOtherwise) {
-      // Without a branch: quotes come too irregularly to be predicted.
-      to[0] = '\\';
-      to[escape] = static_cast<char>(c);
-      to += 1 + escape;
+    if (c == '"' || c == '\\') {
+      *to++ = '\\';
+      *to++ = static_cast<char>(c);
       ++at;
       continue;
     }

@@ -6,6 +6,7 @@
 // U+FFFD; what a duplicate means is up to the reader of the tree.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,10 @@ class GoJsonWriter {
   explicit GoJsonWriter(std::size_t size_hint) : buffer_(size_hint, '\0') {}
 
   // As it stands: punctuation, numbers, what is JSON already.
-  void raw(std::string_view json);
+  void raw(std::string_view json) {
+    std::memcpy(room(used_, json.size()), json.data(), json.size());
+    used_ += json.size();
+  }
   // `text` with its quotes, escaped as Go does: < > & and U+2028, U+2029 too; an
   // invalid byte becomes \ufffd.
   void text(std::string_view text);
@@ -59,7 +63,11 @@ class GoJsonWriter {
 
  private:
   // Where to write next, with room for at least `size` bytes after `used`.
-  char* room(std::size_t used, std::size_t size);
+  char* room(std::size_t used, std::size_t size) {
+    if (buffer_.size() < used + size) grow(used + size);
+    return buffer_.data() + used;
+  }
+  void grow(std::size_t size);
 
   std::string buffer_;
   std::size_t used_ = 0;
