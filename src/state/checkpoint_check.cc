@@ -94,6 +94,10 @@ CheckpointVersion likely_version(const JsonValue& tree) {
 }  // namespace
 
 Result<State> check_content(const Checkpoint& checkpoint) {
+  if (checkpoint.policy.empty()) {
+    return Error{Code::kInvalid,
+                 "policyName is empty or missing: not a checkpoint of a CPU manager"};
+  }
   if (!checkpoint.pod_entries.empty()) {
     const auto& [pod, set] = *checkpoint.pod_entries.begin();
     return Error{Code::kUnsupported,

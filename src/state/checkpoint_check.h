@@ -14,10 +14,10 @@
 namespace corehold {
 
 // The State of the checkpoint, when it is one that Corehold can vouch for. Refuses,
-// naming container, pod and CPUs: podEntries (kUnsupported); a CPU beyond 4095 or a
-// set that does not parse (kInvalid); and with kConflict a container without CPUs, a
-// CPU held by containers of two pods or by a container and the default set, promised
-// CPUs that are not assigned, an empty default set while containers hold CPUs.
+// naming container, pod and CPUs: podEntries (kUnsupported); no policy, a CPU
+// beyond 4095 or a set that does not parse (kInvalid); and with kConflict a container without CPUs,
+// a CPU held by containers of two pods or by a container and the default set, promised CPUs that
+// are not assigned, an empty default set while containers hold CPUs.
 Result<State> check_content(const Checkpoint& checkpoint);
 
 // The same, and refuses a zero checksum (kCorrupt): nothing vouches for the content.

@@ -29,6 +29,11 @@ TEST(CheckpointLoadable, RefusesAZeroChecksum) {
   EXPECT_TRUE(check_content(checkpoint));
 }
 
+TEST(CheckpointLoadable, RefusesAnyOtherJson) {
+  EXPECT_EQ(why_not({.checksum = 1}),
+            "policyName is empty or missing: not a checkpoint of a CPU manager");
+}
+
 TEST(CheckpointLoadable, RefusesPodEntriesByName) {
   Checkpoint checkpoint = good();
   checkpoint.pod_entries = {{"db", "2-5"}};

@@ -31,93 +31,93 @@ SetTable table_of(const SetsByPod& sets) {
   return table;
 }
 
-void append_table(std::string& out, const SetTable& table) {
-  out += '{';
+void append_table(GoJsonWriter& out, const SetTable& table) {
+  out.raw("{");
   for (const PodRow& pod : table.pods) {
-    if (&pod != table.pods.data()) out += ',';
-    append_go_json(out, pod.pod);
-    out += ":{";
+    if (&pod != table.pods.data()) out.raw(",");
+    out.text(pod.pod);
+    out.raw(":{");
     for (std::size_t i = 0; i < pod.count; ++i) {
       const SetRow& row = table.rows[pod.first + i];
-      if (i > 0) out += ',';
-      append_go_json(out, row.key);
-      out += ':';
-      append_go_json(out, row.set);
+      if (i > 0) out.raw(",");
+      out.text(row.key);
+      out.raw(":");
+      out.text(row.set);
     }
-    out += '}';
+    out.raw("}");
   }
-  out += '}';
+  out.raw("}");
 }
 
-void append_baselines(std::string& out, const SetTable& table) {
-  out += '{';
+void append_baselines(GoJsonWriter& out, const SetTable& table) {
+  out.raw("{");
   for (const PodRow& pod : table.pods) {
-    if (&pod != table.pods.data()) out += ',';
-    append_go_json(out, pod.pod);
-    out += ":{";
+    if (&pod != table.pods.data()) out.raw(",");
+    out.text(pod.pod);
+    out.raw(":{");
     for (std::size_t i = 0; i < pod.count; ++i) {
       const SetRow& row = table.rows[pod.first + i];
-      if (i > 0) out += ',';
-      append_go_json(out, row.key);
-      out += ":{\"baseline\":";
-      append_go_json(out, row.set);
-      out += '}';
+      if (i > 0) out.raw(",");
+      out.text(row.key);
+      out.raw(":{\"baseline\":");
+      out.text(row.set);
+      out.raw("}");
     }
-    out += '}';
+    out.raw("}");
   }
-  out += '}';
+  out.raw("}");
 }
 
-void append_pod_entries(std::string& out, const PodSetTable& table) {
-  out += '{';
+void append_pod_entries(GoJsonWriter& out, const PodSetTable& table) {
+  out.raw("{");
   for (const PodSetRow& row : table.pods) {
-    if (&row != table.pods.data()) out += ',';
-    append_go_json(out, row.pod);
-    out += ":{";
+    if (&row != table.pods.data()) out.raw(",");
+    out.text(row.pod);
+    out.raw(":{");
     if (!row.set.empty()) {
-      out += "\"cpuSet\":";
-      append_go_json(out, row.set);
+      out.raw("\"cpuSet\":");
+      out.text(row.set);
     }
-    out += '}';
+    out.raw("}");
   }
-  out += '}';
+  out.raw("}");
 }
 
-void append_number(std::string& out, std::uint32_t number) {
+void append_number(GoJsonWriter& out, std::uint32_t number) {
   char digits[12];
   const auto written = std::to_chars(std::begin(digits), std::end(digits), number);
-  out.append(digits, written.ptr);
+  out.raw({digits, static_cast<std::size_t>(written.ptr - digits)});
 }
 
 // The fields every version begins with; the brace stays open.
-void append_head(std::string& out, const Content& content) {
-  out += "{\"policyName\":";
-  append_go_json(out, content.policy);
-  out += ",\"defaultCpuSet\":";
-  append_go_json(out, content.default_set);
+void append_head(GoJsonWriter& out, const Content& content) {
+  out.raw("{\"policyName\":");
+  out.text(content.policy);
+  out.raw(",\"defaultCpuSet\":");
+  out.text(content.default_set);
   if (!content.entries.empty()) {
-    out += ",\"entries\":";
+    out.raw(",\"entries\":");
     append_table(out, content.entries);
   }
 }
 
-void append_pod_entries_field(std::string& out, const Content& content) {
+void append_pod_entries_field(GoJsonWriter& out, const Content& content) {
   if (content.pod_entries.pods.empty()) return;
-  out += ",\"podEntries\":";
+  out.raw(",\"podEntries\":");
   append_pod_entries(out, content.pod_entries);
 }
 
-std::string data_of(const Content& content, std::size_t size_hint) {
-  std::string data;
-  data.reserve(size_hint);
-  append_head(data, content);
+// v4's `data`. It begins like the checkpoint around it, so `head` is taken over.
+std::string data_of(const Content& content, std::string_view head, std::size_t size_hint) {
+  GoJsonWriter data(size_hint);
+  data.raw(head);
   append_pod_entries_field(data, content);
   if (!content.promised.empty()) {
-    data += ",\"baselines\":";
+    data.raw(",\"baselines\":");
     append_baselines(data, content.promised);
   }
-  data += '}';
-  return data;
+  data.raw("}");
+  return std::move(data).take();
 }
 
 // Bytes of the rows with their punctuation, so that the output grows once.
@@ -137,25 +137,28 @@ std::string encode(const Content& content, CheckpointVersion version) {
 
   const std::size_t size_hint =
       content.default_set.size() + size_hint_of(content.entries) + size_hint_of(content.promised);
-  std::string out;
-  out.reserve(version == CheckpointVersion::kV4 ? 3 * size_hint : size_hint);
+  GoJsonWriter out(version == CheckpointVersion::kV4 ? 3 * size_hint : size_hint);
   append_head(out, content);
-  if (version == CheckpointVersion::kV3 && !content.promised.empty()) {
-    out += ",\"promised\":";
-    append_table(out, content.promised);
-  }
-  if (version == CheckpointVersion::kKubeletV3) append_pod_entries_field(out, content);
-  out += ",\"checksum\":";
-  append_number(out, checksum_of(preimage));
   if (version == CheckpointVersion::kV4) {
-    const std::string data = data_of(content, size_hint);
-    out += ",\"data\":";
-    append_go_json(out, data);
-    out += ",\"dataChecksum\":";
-    append_number(out, data_checksum_of(data));
+    const std::string data = data_of(content, out.view(), size_hint);
+    const ChecksumPair checksums = checksums_of(preimage, data);
+    out.raw(",\"checksum\":");
+    append_number(out, checksums.checksum);
+    out.raw(",\"data\":");
+    out.text(data);
+    out.raw(",\"dataChecksum\":");
+    append_number(out, checksums.data_checksum);
+  } else {
+    if (version == CheckpointVersion::kV3 && !content.promised.empty()) {
+      out.raw(",\"promised\":");
+      append_table(out, content.promised);
+    }
+    if (version == CheckpointVersion::kKubeletV3) append_pod_entries_field(out, content);
+    out.raw(",\"checksum\":");
+    append_number(out, checksum_of(preimage));
   }
-  out += '}';
-  return out;
+  out.raw("}");
+  return std::move(out).take();
 }
 
 // The texts of many sets in one buffer.
@@ -198,30 +201,27 @@ std::string encode_checkpoint(const Checkpoint& checkpoint, const CheckpointForm
 std::string encode_checkpoint(const State& state, const CheckpointFormat& format) {
   std::size_t count = 0;
   for (const auto& [pod, containers] : state.pods) count += containers.size();
+  const std::string default_set = state.shared.str();
+  Content content{.policy = state.policy, .default_set = default_set};
+  SetTable& entries = content.entries;
+  entries.pods.reserve(state.pods.size());
+  entries.rows.reserve(count);
   const bool has_promised = format.version == CheckpointVersion::kV3 ||
                             (format.version == CheckpointVersion::kV4 && !format.without_baselines);
   TextArena assigned(count);
   TextArena promised(has_promised ? count : 0);
   for (const auto& [pod, containers] : state.pods) {
+    entries.pods.push_back(
+        {.pod = pod, .first = entries.rows.size(), .count = containers.size(), .is_nil = false});
     for (const auto& [name, holding] : containers) {
+      entries.rows.push_back({.key = name, .set = {}});
       assigned.add(holding.assigned);
       if (has_promised) promised.add(holding.promised);
     }
   }
-  const std::string default_set = state.shared.str();
-  Content content{.policy = state.policy, .default_set = default_set};
-  content.entries.pods.reserve(state.pods.size());
-  content.entries.rows.reserve(count);
-  for (const auto& [pod, containers] : state.pods) {
-    std::size_t row = content.entries.rows.size();
-    content.entries.pods.push_back(
-        {.pod = pod, .first = row, .count = containers.size(), .is_nil = false});
-    for (const auto& [name, holding] : containers) {
-      content.entries.rows.push_back({.key = name, .set = assigned[row++]});
-    }
-  }
+  for (std::size_t row = 0; row < count; ++row) entries.rows[row].set = assigned[row];
   if (has_promised) {
-    content.promised = content.entries;
+    content.promised = entries;
     for (std::size_t row = 0; row < count; ++row) content.promised.rows[row].set = promised[row];
   }
   return encode(content, format.version);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state/go_json.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -45,7 +48,11 @@ std::size_t rune_length(std::string_view text, std::size_t at) {
 // Every byte that is no part of a well-formed sequence becomes U+FFFD.
 void make_valid_utf8(std::string& text) {
   std::size_t at = 0;
-  while (at < text.size() && rune_length(text, at) != 0) at += rune_length(text, at);
+  while (at < text.size()) {
+    const std::size_t length = byte_at(text, at) < 0x80 ? 1 : rune_length(text, at);
+    if (length == 0) break;
+    at += length;
+  }
   if (at == text.size()) return;
   std::string valid = text.substr(0, at);
   while (at < text.size()) {
@@ -205,39 +212,64 @@ class TreeBuilder {
   std::string text_{};
 };
 
-constexpr std::array<bool, 256> kPlain = [] {
-  std::array<bool, 256> plain{};
-  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = true;
-  for (const char c : {'"', '\\', '<', '>', '&'}) plain[static_cast<std::size_t>(c)] = false;
-  return plain;
-}();
+constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-void append_escape(std::string& out, unsigned char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  switch (c) {
-    case '"':
-    case '\\':
-      out += '\\', out += static_cast<char>(c);
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      out += "\\u00", out += kHex[c >> 4U], out += kHex[c & 15U];
-  }
+constexpr std::uint64_t every(std::uint64_t byte) { return byte * 0x0101010101010101ULL; }
+
+template <typename Unsigned>
+Unsigned load(const char* from) {
+  Unsigned value = 0;
+  std::memcpy(&value, from, sizeof value);
+  return value;
 }
+
+// The `count` bytes at `from`, 1 to 8, with spaces after them.
+std::uint64_t load_word(const char* from, std::size_t count) {
+  static_assert(std::endian::native == std::endian::little);
+  if (count == kWord) return load<std::uint64_t>(from);
+  const std::uint64_t spaces = every(' ') << (8 * count);
+  if (count >= 4) {
+    const std::uint64_t tail = load<std::uint32_t>(from + count - 4);
+    return spaces | load<std::uint32_t>(from) | (tail << (8 * (count - 4)));
+  }
+  std::uint64_t word = spaces;
+  for (std::size_t i = 0; i < count; ++i) {
+    word |= std::uint64_t{static_cast<std::uint8_t>(from[i])} << (8 * i);
+  }
+  return word;
+}
+
+// How many bytes of the word are written as they are, up to the first that is not: a
+// control character, one of " & < > \\ or not ASCII. Each term sets the top bit of the
+// first byte that it looks for, and perhaps of later ones.
+std::size_t plain_bytes(std::uint64_t word) {
+  const auto zero = [](std::uint64_t bytes) { return (bytes - every(1)) & ~bytes; };
+  const std::uint64_t control = (word - every(0x20)) & ~word;
+  const std::uint64_t quote_or_and = zero((word | every(0x04)) ^ every('&'));
+  const std::uint64_t angle = zero((word | every(0x02)) ^ every('>'));
+  const std::uint64_t backslash = zero(word ^ every('\\'));
+  const std::uint64_t special = (word | control | quote_or_and | angle | backslash) & every(0x80);
+  return static_cast<std::size_t>(std::countr_zero(special)) / 8;
+}
+
+// Writes the escape of a control character or one of < > &; at most 6 bytes.
+char* write_escape(char* to, std::uint8_t c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::string_view kShort = "btnvfr";  // 8 to 13, in order; there is no \\v
+  *to++ = '\\';
+  if (c >= 8 && c <= 13 && c != '\v') {
+    *to++ = kShort[c - 8U];
+  } else {
+    *to++ = 'u';
+    *to++ = '0';
+    *to++ = '0';
+    *to++ = kHex[c >> 4U];
+    *to++ = kHex[c & 15U];
+  }
+  return to;
+}
+
+constexpr std::size_t kLongestEscape = 6;
 
 }  // namespace
 
@@ -293,36 +325,54 @@ bool is_go_field(std::string_view key, std::string_view field) {
   return key.empty();
 }
 
-void append_go_json(std::string& out, std::string_view text) {
-  out += '"';
-  std::size_t plain_from = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
+void GoJsonWriter::grow(std::size_t size) { buffer_.resize(std::max(2 * buffer_.size(), size)); }
+
+void GoJsonWriter::text(std::string_view text) {
+  // Room for the rest with a backslash before each, one longer escape and a word, which
+  // is stored whole before it is known how much of it counts. Renewed at every longer
+  // escape.
+  const auto room_at = [&](const char* to, std::size_t at) {
+    const auto used = static_cast<std::size_t>(to - buffer_.data());
+    return room(used, 2 * (text.size() - at) + kLongestEscape + kWord);
+  };
+  char* to = room_at(buffer_.data() + used_, 0);
+  *to++ = '"';
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t count = std::min(kWord, text.size() - at);
+    const std::uint64_t word = load_word(text.data() + at, count);
+    const std::size_t plain = std::min(count, plain_bytes(word));
+    std::memcpy(to, &word, kWord);
+    to += plain;
+    at += plain;
+    if (plain == count) continue;
     const std::uint8_t c = byte_at(text, at);
-    if (kPlain[c]) {
+    if (c == '"' || c == '\\') {
+      *to++ = '\\';
+      *to++ = static_cast<char>(c);
       ++at;
       continue;
     }
+    to = room_at(to, at);
     const std::size_t length = rune_length(text, at);
     const std::string_view rune = text.substr(at, length);
-    const bool is_separator = rune == "\xe2\x80\xa8" || rune == "\xe2\x80\xa9";
-    if (length > 1 && !is_separator) {
-      at += length;
-      continue;
-    }
-    out.append(text, plain_from, at - plain_from);
-    if (length == 0) {
-      out += "\\ufffd";
-    } else if (is_separator) {
-      out += rune == "\xe2\x80\xa8" ? "\\u2028" : "\\u2029";
+    if (length == 1) {
+      to = write_escape(to, c);
+    } else if (length == 0) {
+      to = std::copy_n("\\ufffd", 6, to);
+    } else if (rune == "\xe2\x80\xa8" || rune == "\xe2\x80\xa9") {
+      to = std::copy_n(rune.back() == '\xa8' ? "\\u2028" : "\\u2029", 6, to);
     } else {
-      append_escape(out, c);
+      to = std::copy(rune.begin(), rune.end(), to);
     }
     at += length == 0 ? 1 : length;
-    plain_from = at;
   }
-  out.append(text, plain_from, at - plain_from);
-  out += '"';
+  *to++ = '"';
+  used_ = static_cast<std::size_t>(to - buffer_.data());
+}
+
+std::string GoJsonWriter::take() && {
+  buffer_.resize(used_);
+  return std::move(buffer_);
 }
 
 std::string go_quoted(std::string_view text) {

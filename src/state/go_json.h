@@ -6,6 +6,7 @@
 // U+FFFD; what a duplicate means is up to the reader of the tree.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,8 @@ struct JsonValue {
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kNull;
-  std::string text{};                 // kString: decoded; kNumber: as written
-  std::vector<JsonMember> members{};  // kObject: in order, duplicates kept; empty for kArray
+  std::string text{};               // kString: decoded; kNumber: as written
+  std::vector<JsonMember> members;  // kObject: in order, duplicates kept; empty for kArray
 };
 
 struct JsonMember {
@@ -43,9 +44,34 @@ std::string_view name_of(JsonValue::Kind kind);
 // letters match in either case, U+017F as an "s" and U+212A as a "k".
 bool is_go_field(std::string_view key, std::string_view field);
 
-// Appends `text` with its quotes, escaped as Go does: < > & and U+2028, U+2029
-// too; an invalid byte becomes \ufffd.
-void append_go_json(std::string& out, std::string_view text);
+// Builds JSON text in one growing buffer.
+class GoJsonWriter {
+ public:
+  explicit GoJsonWriter(std::size_t size_hint) : buffer_(size_hint, '\0') {}
+
+  // As it stands: punctuation, numbers, what is JSON already.
+  void raw(std::string_view json) {
+    std::memcpy(room(used_, json.size()), json.data(), json.size());
+    used_ += json.size();
+  }
+  // `text` with its quotes, escaped as Go does: < > & and U+2028, U+2029 too; an
+  // invalid byte becomes \ufffd.
+  void text(std::string_view text);
+
+  std::string_view view() const { return std::string_view(buffer_).substr(0, used_); }
+  std::string take() &&;
+
+ private:
+  // Where to write next, with room for at least `size` bytes after `used`.
+  char* room(std::size_t used, std::size_t size) {
+    if (buffer_.size() < used + size) grow(used + size);
+    return buffer_.data() + used;
+  }
+  void grow(std::size_t size);
+
+  std::string buffer_;
+  std::size_t used_ = 0;
+};
 
 // `text` as Go's %q shows it.
 std::string go_quoted(std::string_view text);

@@ -7,9 +7,9 @@ namespace corehold {
 namespace {
 
 std::string escaped(std::string_view text) {
-  std::string out;
-  append_go_json(out, text);
-  return out;
+  GoJsonWriter out(0);
+  out.text(text);
+  return std::move(out).take();
 }
 
 std::string text_of(std::string_view bytes) {
@@ -71,12 +71,24 @@ TEST(GoJsonField, MatchesInEitherCaseAndUnicodeFolds) {
   EXPECT_FALSE(is_go_field("checksu", "checksum"));
 }
 
-TEST(GoJsonAppend, EscapesLikeGo) {
+TEST(GoJsonWriter, EscapesLikeGo) {
   EXPECT_EQ(escaped("plain-\xc3\xbc"), "\"plain-\xc3\xbc\"");
   EXPECT_EQ(escaped("a<b>&\"\\"), R"("a\u003cb\u003e\u0026\"\\")");
   EXPECT_EQ(escaped("\b\f\n\r\t\x01\x7f"), "\"\\b\\f\\n\\r\\t\\u0001\x7f\"");
   EXPECT_EQ(escaped("\xe2\x80\xa8\xe2\x80\xa9"), R"("\u2028\u2029")");
   EXPECT_EQ(escaped("\xff\xed\xa0\x80"), R"("\ufffd\ufffd\ufffd\ufffd")");
+}
+
+TEST(GoJsonWriter, GrowsAsItIsWritten) {
+  GoJsonWriter out(1);
+  std::string expected;
+  for (int i = 0; i < 100; ++i) {
+    out.raw("{");
+    out.text(std::string(7, '<'));
+    expected += R"({"\u003c\u003c\u003c\u003c\u003c\u003c\u003c")";
+  }
+  EXPECT_EQ(out.view(), expected);
+  EXPECT_EQ(std::move(out).take(), expected);
 }
 
 TEST(GoQuoted, IsWhatPercentQShows) {
