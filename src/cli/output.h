@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where commands speak: answers on standard output, trouble on standard error.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace corehold {
+
+// Writes the whole answer and returns the exit code: 0, or 1 with a complaint when it
+// could not be written (full disk, closed pipe).
+int answer(std::string_view text);
+
+// "corehold: message" on one line of standard error.
+void complain(std::string_view message);
+
+// Complains and returns the exit code for it, 1.
+int fail(const Error& error);
+
+// Makes a closed pipe a failed write instead of a silent death by SIGPIPE.
+void ignore_broken_pipes();
+
+}  // namespace corehold
