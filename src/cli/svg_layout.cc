@@ -36,7 +36,7 @@ Arrangement arrangement_of(Kind kind) {
     case Kind::kCore:
       return {.padding = 3, .gap = 2, .ratio = 4.0};
     case Kind::kUncore:
-      return {.padding = 8, .gap = 6, .ratio = 1.6};
+      return {.padding = 9, .gap = 6, .ratio = 1.6};
     default:
       return {.padding = 10, .gap = 10, .ratio = 1.6};
   }
@@ -160,7 +160,7 @@ int best_limit(std::vector<Box>& children, const Arrangement& arrangement) {
   return best;
 }
 
-int label_height(const Box& box) { return box.label.empty() ? 0 : kLabelFont + 6; }
+int label_height(const Box& box) { return box.label.empty() ? 0 : kLabelFont + 9; }
 
 void measure(Box& box, int cell_width) {
   if (box.kind == Kind::kCpu) {

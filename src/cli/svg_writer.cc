@@ -58,7 +58,7 @@ std::string SvgWriter::document(int width, int height, std::string_view title,
                                 std::string_view style) const {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-      "viewBox=\"0 0 {0} {1}\" role=\"img\">\n<title>{2}</title>\n{3}{4}</svg>\n",
+      "viewBox=\"0 0 {0} {1}\" class=\"ch\" role=\"img\">\n<title>{2}</title>\n{3}{4}</svg>\n",
       width, height, escape_xml(title), style, out_);
 }
 

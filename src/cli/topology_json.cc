@@ -85,7 +85,8 @@ json::object to_json(const Topology& topology) {
                        {"cores", cores.size()},
                        {"cpus", places.size()},
                        {"threadsPerCore", topology.threads_per_core()},
-                       {"regular", topology.is_regular()}};
+                       {"regular", topology.is_regular()},
+                       {"distancesGiven", !topology.distances().empty()}};
   return json::object{{"summary", std::move(summary)},
                       {"cpus", topology.cpus().str()},
                       {"isolatedCpus", topology.isolated().str()},

@@ -15,11 +15,12 @@ namespace corehold {
 std::string summarize(const Topology& topology);
 
 // The machine's line, what is unusual about it, a row per L3 cache in its NUMA node and
-// socket, and the NUMA distances where there is more than one node.
+// socket, and the NUMA distances where the firmware gives them.
 std::string render_topology_table(const Topology& topology);
 
 // One JSON object, two spaces of indent, keys in this order:
-//   summary        {sockets, numaNodes, l3Caches, cores, cpus: counts, threadsPerCore, regular}
+//   summary        {sockets, numaNodes, l3Caches, cores, cpus: counts, threadsPerCore, regular,
+//                  distancesGiven: false where the distances below are the usual 10 and 20}
 //   cpus           kernel list of all CPUs, as every "cpus" below
 //   isolatedCpus   kernel list
 //   sockets        [{id, cpus, numaNodes: [id], l3Caches: [id]}]

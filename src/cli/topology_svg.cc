@@ -28,7 +28,7 @@ constexpr std::string_view kStyle = R"(<style>
 .ch-uncore{fill:#fdf6e7;stroke:#dcc58d}
 .ch-core{fill:#ffffff;stroke:#b9c1cf}
 .ch-hatch{fill:url(#ch-lines)}
-text{font-family:"DejaVu Sans",Verdana,"Segoe UI",Helvetica,Arial,sans-serif}
+.ch text{font-family:"DejaVu Sans",Verdana,"Segoe UI",Helvetica,Arial,sans-serif}
 .ch-title{font-size:16px;font-weight:600;fill:#16233b}
 .ch-label{font-size:12px;font-weight:600;fill:#33435e}
 .ch-detail{font-size:10px;fill:#66748c;text-anchor:end}

@@ -68,6 +68,9 @@ std::vector<Row> header_rows(const Topology& topology) {
   if (!topology.memory_nodes().empty()) {
     rows.push_back({"memory only", "NUMA " + topology.memory_nodes().str()});
   }
+  if (topology.distances().empty() && topology.nodes().size() > 1) {
+    rows.push_back({"distances", "not given; 10 to itself and 20 to any other are assumed"});
+  }
   const std::string uneven = irregularities(topology);
   if (!uneven.empty()) rows.push_back({"uneven", uneven});
   return rows;
@@ -103,7 +106,7 @@ std::vector<Row> distance_rows(const Topology& topology) {
   for (const auto& node : topology.nodes()) nodes.push_back(node.id);
   for (const NodeId id : topology.memory_nodes()) nodes.push_back(id);
   std::sort(nodes.begin(), nodes.end());
-  if (nodes.size() < 2) return {};
+  if (nodes.size() < 2 || topology.distances().empty()) return {};
   std::vector<Row> rows(1, Row{"DISTANCE"});
   for (const NodeId to : nodes) rows[0].push_back(std::to_string(to.value));
   for (const NodeId from : nodes) {

@@ -93,12 +93,6 @@ CpuSet to_cpu_set(hwloc_const_bitmap_t bitmap) {
   return set;
 }
 
-LocalNode::Memory memory_of(hwloc_obj_t node) {
-  const std::string_view subtype = node->subtype == nullptr ? "" : node->subtype;
-  return subtype.empty() || subtype == "DRAM" ? LocalNode::Memory::kOrdinary
-                                              : LocalNode::Memory::kSpecial;
-}
-
 Result<NumaPlacement> find_nodes(hwloc_topology_t loaded, const CpuSet& online) {
   const auto objects = objects_of(loaded, HWLOC_OBJ_NUMANODE);
   if (objects.size() > static_cast<std::size_t>(kMaxNodes)) {
@@ -117,7 +111,7 @@ Result<NumaPlacement> find_nodes(hwloc_topology_t loaded, const CpuSet& online) 
     }
     nodes.push_back({.id = NodeId(static_cast<int>(number)),
                      .cpus = to_cpu_set(object->cpuset) & online,
-                     .memory = memory_of(object)});
+                     .memory = memory_named(object->subtype == nullptr ? "" : object->subtype)});
   }
   return place_in_nodes(nodes);
 }

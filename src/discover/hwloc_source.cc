@@ -15,6 +15,7 @@
 #include "discover/hwloc_reader.h"
 #include "discover/synthetic_text.h"
 #include "discover/trial.h"
+#include "discover/xml_check.h"
 
 namespace corehold {
 namespace {
@@ -86,6 +87,7 @@ Result<Topology> topology_from_xml(std::string_view text) {
   if (text.find('\0') != std::string_view::npos || text.find("<topology") == std::string_view::npos) {
     return not_xml;
   }
+  TRY(check_xml(text));
   const std::string terminated(text);
   const auto attempt = [&] {
     const Handle handle = load_xml(terminated);
@@ -100,11 +102,10 @@ Result<Topology> topology_from_xml(std::string_view text) {
 }
 
 Result<Topology> topology_from_synthetic(std::string_view text) {
-  TRY(check_synthetic(text));
+  const std::string plain = TRY(normalize_synthetic(text));
   const Handle handle = new_handle();
   if (handle == nullptr) return no_memory();
-  const std::string terminated(text);
-  if (hwloc_topology_set_synthetic(handle.get(), terminated.c_str()) != 0 ||
+  if (hwloc_topology_set_synthetic(handle.get(), plain.c_str()) != 0 ||
       hwloc_topology_load(handle.get()) != 0) {
     return Error{Code::kInvalid,
                  fmt::format("hwloc does not accept \"{}\"; levels go from the outside in and end "

@@ -23,6 +23,11 @@ bool nest(const CpuSet& one, const CpuSet& other) {
 
 }  // namespace
 
+LocalNode::Memory memory_named(std::string_view subtype) {
+  const bool ordinary = subtype.empty() || subtype == "DRAM";
+  return ordinary ? LocalNode::Memory::kOrdinary : LocalNode::Memory::kSpecial;
+}
+
 Result<NumaPlacement> place_in_nodes(const std::vector<LocalNode>& nodes) {
   NumaPlacement placement;
   NodeSet seen;

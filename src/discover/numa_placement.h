@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -23,6 +24,9 @@ struct LocalNode {
   CpuSet cpus;
   Memory memory = Memory::kOrdinary;
 };
+
+// What hwloc's subtype of a node says: "" and "DRAM" are ordinary.
+LocalNode::Memory memory_named(std::string_view subtype);
 
 struct NumaPlacement {
   std::map<CpuId, NodeId> node_of{};

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -55,26 +54,42 @@ int kind_of(std::string_view name) {
   return static_cast<int>(type);
 }
 
-class Checker {
- public:
-  explicit Checker(std::string_view text) : rest_(text) {}
+// A level of the description: its hwloc kind (-1 where no name was given) and how many
+// of its objects the whole machine has.
+struct Level {
+  int kind;
+  int width;
+};
 
-  Result<void> run() {
+// For i below width: the loop adds (i / step % count) times what came before it.
+struct Loop {
+  int step;
+  int count;
+};
+
+class Normalizer {
+ public:
+  explicit Normalizer(std::string_view text) : rest_(text) {}
+
+  Result<std::string> run() {
     if (rest_.starts_with('(')) TRY(attributes(1));
     while (true) {
       while (rest_.starts_with(' ')) rest_.remove_prefix(1);
       if (rest_.empty()) break;
+      if (!out_.empty()) out_ += ' ';
       if (rest_.starts_with('[')) {
         TRY(attached());
       } else {
         TRY(level());
       }
     }
-    if (kinds_.empty()) return Error{Code::kInvalid, "no level is described"};
-    return {};
+    if (levels_.empty()) return Error{Code::kInvalid, "no level is described"};
+    return out_;
   }
 
  private:
+  int width() const { return levels_.empty() ? 1 : levels_.back().width; }
+
   template <typename Is>
   std::string_view take_while(Is is) {
     const auto end = std::find_if_not(rest_.begin(), rest_.end(), is);
@@ -84,7 +99,7 @@ class Checker {
   }
 
   Result<void> add_nodes() {
-    nodes_ += width_;
+    nodes_ += width();
     if (nodes_ <= kMaxNodes) return {};
     return Error{Code::kUnsupported,
                  fmt::format("describes {} NUMA nodes or more; the most supported is {}", nodes_,
@@ -100,9 +115,11 @@ class Checker {
       return invalid(item, "only NUMA nodes can stand in brackets");
     }
     TRY(add_nodes());
-    if (rest_.starts_with('(')) TRY(attributes(width_));
+    out_ += fmt::format("[{}", name);
+    if (rest_.starts_with('(')) TRY(attributes(width()));
     if (!rest_.starts_with(']')) return invalid(item, "a bracket is not closed");
     rest_.remove_prefix(1);
+    out_ += ']';
     return {};
   }
 
@@ -116,118 +133,163 @@ class Checker {
         return invalid(item, "not a level; write name:count, as in core:4");
       }
       rest_.remove_prefix(1);
+      out_ += fmt::format("{}:", name);
     }
     const std::string_view digits = take_while(is_digit);
     if (digits.empty() || digits[0] == '0') {
       return invalid(item, "the count must be a decimal number from 1");
     }
     const int count = number_in(digits, kMaxCpus);
-    if (count < 0 || width_ * count > kMaxCpus) {
-      return Error{Code::kUnsupported, fmt::format("\"{}\": that makes more than {} CPUs, the most supported",
-                                                   item.substr(0, kQuoted), kMaxCpus)};
+    if (count < 0 || width() * count > kMaxCpus) {
+      return Error{Code::kUnsupported,
+                   fmt::format("\"{}\": that makes more than {} CPUs, the most supported",
+                               item.substr(0, kQuoted), kMaxCpus)};
     }
-    width_ *= count;
-    kinds_.push_back(kind);
-    if (kinds_.size() > kMaxLevels) return invalid(item, "too many levels");
+    out_ += digits;
+    levels_.push_back({.kind = kind, .width = width() * count});
+    if (levels_.size() > kMaxLevels) return invalid(item, "too many levels");
     if (kind == static_cast<int>(HWLOC_OBJ_NUMANODE)) TRY(add_nodes());
-    if (rest_.starts_with('(')) TRY(attributes(width_));
+    if (rest_.starts_with('(')) TRY(attributes(width()));
     if (!rest_.empty() && rest_[0] != ' ' && rest_[0] != '[') {
       return invalid(item, "a space must follow a level");
     }
     return {};
   }
 
-  Result<void> attributes(int width) {
+  Result<void> attributes(int objects) {
     const std::string_view item = rest_;
     const auto close = rest_.find(')');
     if (close == std::string_view::npos) return invalid(item, "a parenthesis is not closed");
     const std::string_view inside = rest_.substr(1, close - 1);
     rest_.remove_prefix(close + 1);
+    std::string separator = "(";
     for (const std::string_view attribute : split(inside, ' ')) {
       const auto equals = attribute.find('=');
       if (equals == std::string_view::npos || equals == 0) {
         return invalid(item, "attributes are written key=value, separated by one space");
       }
       const std::string_view value = attribute.substr(equals + 1);
+      if (value.empty()) return invalid(attribute, "the value is missing");
       if (attribute.substr(0, equals) == "indexes") {
-        TRY(indexes(value, width));
-      } else if (value.empty() || !std::all_of(value.begin(), value.end(), is_word)) {
+        const auto numbers = TRY(indexes(value, objects));
+        out_ += fmt::format("{}indexes={}", separator, fmt::join(numbers, ","));
+      } else if (std::all_of(value.begin(), value.end(), is_word)) {
+        out_ += fmt::format("{}{}", separator, attribute);
+      } else {
         return invalid(attribute, "not a value");
       }
+      separator = " ";
     }
+    out_ += ')';
     return {};
   }
 
-  Result<void> indexes(std::string_view value, int width) const {
-    if (!value.empty() && is_letter(value[0])) return index_names(value);
-    if (value.find('*') != std::string_view::npos) return index_loops(value, width);
-    const auto items = split(value, ',');
-    std::set<int> seen;
-    for (const std::string_view item : items) {
-      const int number = number_in(item, kMaxCpus - 1);
-      if (number < 0) return invalid(item, fmt::format("an index is a number from 0 to {}", kMaxCpus - 1));
-      if (!seen.insert(number).second) return invalid(item, "the index appears twice");
+  Result<std::vector<int>> indexes(std::string_view value, int objects) const {
+    if (is_letter(value[0])) return unroll(value, TRY(loops_by_name(value, objects)), objects);
+    if (value.find('*') != std::string_view::npos) {
+      return unroll(value, TRY(loops_by_number(value)), objects);
     }
-    if (static_cast<int>(items.size()) != width) {
-      return invalid(value, fmt::format("{} indexes for {} objects", items.size(), width));
+    std::vector<int> numbers;
+    for (const std::string_view item : split(value, ',')) {
+      numbers.push_back(number_in(item, kMaxCpus - 1));
+      if (numbers.back() < 0) {
+        return invalid(item, fmt::format("an index is a number from 0 to {}", kMaxCpus - 1));
+      }
     }
-    return {};
+    if (static_cast<int>(numbers.size()) != objects) {
+      return invalid(value, fmt::format("{} indexes for {} objects", numbers.size(), objects));
+    }
+    if (!distinct(numbers)) return invalid(value, "an index appears twice");
+    return numbers;
   }
 
-  // "core:pu": every name must be a level already described, once. NUMA nodes are no
-  // levels to hwloc, which would then ignore the whole attribute.
-  Result<void> index_names(std::string_view value) const {
-    std::set<int> seen;
+  static bool distinct(std::vector<int> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+  }
+
+  // "core:pu": a loop over the objects of each level inside the next level out that is
+  // named too.
+  Result<std::vector<Loop>> loops_by_name(std::string_view value, int objects) const {
+    std::vector<std::size_t> depths;
     for (const std::string_view name : split(value, ':')) {
       const int kind = kind_of(name);
-      const bool known = kind >= 0 && kind != static_cast<int>(HWLOC_OBJ_NUMANODE) &&
-                         std::count(kinds_.begin(), kinds_.end(), kind) == 1;
-      if (!known) return invalid(name, "indexes can name only levels described before, not NUMA nodes");
-      if (!seen.insert(kind).second) return invalid(name, "the level appears twice in indexes");
+      std::size_t depth = 0;
+      while (depth < levels_.size() && levels_[depth].kind != kind) ++depth;
+      if (kind < 0 || depth == levels_.size()) {
+        return invalid(name, "indexes can name only levels described so far");
+      }
+      if (std::find(depths.begin(), depths.end(), depth) != depths.end()) {
+        return invalid(name, "the level appears twice in indexes");
+      }
+      depths.push_back(depth);
     }
-    return {};
+    std::vector<Loop> loops;
+    for (const std::size_t depth : depths) {
+      int outer = 1;
+      for (const std::size_t other : depths) {
+        if (other < depth) outer = std::max(outer, levels_[other].width);
+      }
+      loops.push_back({.step = objects / levels_[depth].width, .count = levels_[depth].width / outer});
+    }
+    return loops;
   }
 
-  // "2*4:1*2": loops of step * count that must give every object its own number.
-  Result<void> index_loops(std::string_view value, int width) const {
-    std::vector<int> numbers(static_cast<std::size_t>(width));
-    int product = 1;
+  // "2*4:1*2"
+  static Result<std::vector<Loop>> loops_by_number(std::string_view value) {
+    std::vector<Loop> loops;
     for (const std::string_view loop : split(value, ':')) {
       const auto star = loop.find('*');
-      if (star == std::string_view::npos) return invalid(loop, "a loop is written step*count");
-      const int step = number_in(loop.substr(0, star), kMaxCpus);
-      const int count = number_in(loop.substr(star + 1), kMaxCpus);
-      if (step < 1 || count < 2 || product * count > width) {
-        return invalid(loop, fmt::format("not a loop over {} objects", width));
-      }
-      for (int i = 0; i < width; ++i) {
-        numbers[static_cast<std::size_t>(i)] += ((i / step) % count) * product;
-      }
-      product *= count;
+      const bool pair = star != std::string_view::npos;
+      const int step = pair ? number_in(loop.substr(0, star), kMaxCpus) : -1;
+      const int count = pair ? number_in(loop.substr(star + 1), kMaxCpus) : -1;
+      if (step < 1 || count < 1) return invalid(loop, "a loop is written step*count");
+      loops.push_back({.step = step, .count = count});
+      if (loops.size() > kMaxLevels) return invalid(value, "too many loops");
     }
-    std::sort(numbers.begin(), numbers.end());
-    const bool distinct = std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
-    if (product != width || !distinct) {
-      return invalid(value, fmt::format("the loops do not number {} objects from 0 to {}", width, width - 1));
+    return loops;
+  }
+
+  // The number of each object; a last loop over what the given ones leave is implied.
+  static Result<std::vector<int>> unroll(std::string_view value, std::vector<Loop> loops, int objects) {
+    const Error bad = invalid(value, fmt::format("does not number {} objects from 0 to {}", objects, objects - 1));
+    int product = 1;
+    for (const Loop& loop : loops) {
+      if (product * loop.count > objects) return bad;
+      product *= loop.count;
     }
-    return {};
+    if (objects % product != 0) return bad;
+    if (product < objects) loops.push_back({.step = 1, .count = objects / product});
+    std::vector<int> numbers(static_cast<std::size_t>(objects));
+    int scale = 1;
+    for (const Loop& loop : loops) {
+      for (int i = 0; i < objects; ++i) {
+        numbers[static_cast<std::size_t>(i)] += (i / loop.step) % loop.count * scale;
+      }
+      scale *= loop.count;
+    }
+    if (!distinct(numbers)) return bad;
+    return numbers;
   }
 
   std::string_view rest_;
-  std::vector<int> kinds_;  // of the levels so far, -1 where no name was given
-  int width_ = 1;           // objects of the last level over the whole machine
+  std::string out_;
+  std::vector<Level> levels_;  // from the outside in
   int nodes_ = 0;
 };
 
 }  // namespace
 
-Result<void> check_synthetic(std::string_view text) {
-  if (text.size() > kMaxText) return Error{Code::kInvalid, fmt::format("longer than {} bytes", kMaxText)};
-  const auto odd = std::find_if_not(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+Result<std::string> normalize_synthetic(std::string_view text) {
+  if (text.size() > kMaxText) {
+    return Error{Code::kInvalid, fmt::format("longer than {} bytes", kMaxText)};
+  }
+  const auto odd =
+      std::find_if_not(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
   if (odd != text.end()) {
     return Error{Code::kInvalid, fmt::format("byte {} is not printable ASCII", odd - text.begin())};
   }
-  return Checker(text).run();
+  return Normalizer(text).run();
 }
 
 }  // namespace corehold
