@@ -9,7 +9,9 @@
 namespace corehold {
 namespace {
 
-Error in_two_nodes(const LocalNode& one, const LocalNode& other) {
+Error in_two_nodes(const LocalNode& a, const LocalNode& b) {
+  const LocalNode& one = a.id < b.id ? a : b;
+  const LocalNode& other = a.id < b.id ? b : a;
   const CpuId cpu = (one.cpus & other.cpus).first();
   return Error{Code::kInvalid,
                fmt::format("CPU {} is in two NUMA nodes: node {} has CPUs {}, node {} has CPUs {}",
