@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli.h"
 
-#include <algorithm>
 #include <exception>
 #include <string>
 
@@ -14,35 +13,42 @@
 namespace corehold {
 namespace {
 
-// The first argument that is no option is the command.
-const char* command_in(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (argv[i][0] != '-' && argv[i][0] != '\0') return argv[i];
+// The innermost command given, with the words that lead to it: "corehold checkpoint show".
+struct Chosen {
+  const CLI::App* app;
+  std::string path;    // of all but the innermost
+  std::string words;   // of all
+};
+
+Chosen chosen_of(const CLI::App& root) {
+  Chosen chosen{.app = &root, .path = "", .words = root.get_name()};
+  while (!chosen.app->get_subcommands().empty()) {
+    chosen.app = chosen.app->get_subcommands().front();
+    chosen.path = chosen.words;
+    chosen.words += " " + chosen.app->get_name();
   }
-  return nullptr;
+  return chosen;
+}
+
+// CLI11's sentence in our form: lower case, no full stop.
+std::string plain(std::string text) {
+  const auto end = text.find_last_not_of(" \n.");
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  const bool sentence = text.size() > 1 && text[1] >= 'a' && text[1] <= 'z';
+  if (sentence && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
 }
 
 // Why `error` was raised, in our words where CLI11's are vague.
 std::string explain(const CLI::App& root, const CLI::ParseError& error, int argc, char** argv) {
-  const char* command = command_in(argc, argv);
-  if (command == nullptr && argc <= 1) return "no command given";
-  const auto all = root.get_subcommands([](const CLI::App*) { return true; });
-  const bool known = command != nullptr && std::any_of(all.begin(), all.end(), [&](const CLI::App* app) {
-    return app->get_name() == command;
-  });
-  if (command != nullptr && !known) {
-    return fmt::format("unknown command \"{}\"", command);
-  }
-  std::string what = error.what();
-  const auto end = what.find_last_not_of(" \n.");
-  what.resize(end == std::string::npos ? 0 : end + 1);
-  return what;
+  if (!root.get_subcommands().empty()) return plain(error.what());
+  if (argc <= 1) return "no command given";
+  return fmt::format("unknown {} \"{}\"", argv[1][0] == '-' ? "option" : "command", argv[1]);
 }
 
 int bad_usage(const CLI::App& root, std::string_view message) {
-  const auto chosen = root.get_subcommands();
   complain(message);
-  complain(fmt::format("see corehold {}--help", chosen.empty() ? "" : chosen.front()->get_name() + " "));
+  complain(fmt::format("see {} --help", chosen_of(root).words));
   return kExitUsage;
 }
 
@@ -50,8 +56,8 @@ int run_parsed(CLI::App& root, const CliOptions& options, int& exit_code, int ar
   try {
     root.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = root.get_subcommands();
-    return answer(chosen.empty() ? root.help() : chosen.front()->help());
+    const Chosen chosen = chosen_of(root);
+    return answer(chosen.app->help(chosen.path));
   } catch (const CLI::CallForAllHelp&) {
     return answer(root.help("", CLI::AppFormatMode::All));
   } catch (const CLI::CallForVersion&) {

@@ -38,6 +38,7 @@ int run(const Arguments& arguments) {
   const auto source = Source::parse(arguments.source);
   if (!source) {
     complain(source.error().message);
+    complain("see corehold topology --help");
     return kExitUsage;
   }
   const auto topology = discover(*source);
@@ -59,7 +60,7 @@ void add_topology(CLI::App& root, int& exit_code) {
       ->type_name("SOURCE");
   command->add_option("-o,--output", arguments->format, "table (default), json or svg")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json", "svg"}));
+      ->check(CLI::IsMember({"table", "json", "svg"}).description(""));
   command->footer(kFooter);
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
