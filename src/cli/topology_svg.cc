@@ -37,9 +37,9 @@ constexpr std::string_view kStyle = R"(<style>
 )";
 
 constexpr std::string_view kHatch =
-    "<defs><pattern id=\"ch-lines\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
-    "patternTransform=\"rotate(45)\"><path d=\"M0 0V5\" stroke=\"#c2410c\" stroke-width=\"1.6\" "
-    "stroke-opacity=\"0.55\"/></pattern></defs>\n";
+    "<defs><pattern id=\"ch-lines\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(45)\"><path d=\"M0 0V6\" stroke=\"#9a3412\" stroke-width=\"2\" "
+    "stroke-opacity=\"0.4\"/></pattern></defs>\n";
 
 std::string style_sheet(const Paint& paint) {
   std::string style(kStyle);

@@ -95,7 +95,16 @@ Result<Topology> topology_from_xml(std::string_view text) {
     static_cast<void>(read_topology(handle.get(), {}));
     return true;
   };
-  if (!TRY(try_in_child(attempt))) return not_xml;
+  switch (TRY(try_in_child(attempt))) {
+    case Verdict::kAccepted:
+      break;
+    case Verdict::kRefused:
+      return not_xml;
+    case Verdict::kComplained:
+      return Error{Code::kInvalid, "its objects contradict each other; hwloc would drop some of them"};
+    case Verdict::kDied:
+      return Error{Code::kInvalid, "malformed in a way that hwloc does not survive"};
+  }
   const Handle handle = load_xml(terminated);
   if (handle == nullptr) return no_memory();
   return read_topology(handle.get(), {});

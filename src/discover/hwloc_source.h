@@ -36,7 +36,8 @@ Result<Topology> topology_from_host();
 
 // What `lstopo --of xml` writes. Disallowed CPUs are included as for the host, so a
 // capture reads the same inside a container and outside. Never crashes: the text is
-// first tried in a child process, as hwloc aborts on some malformed input.
+// first tried in a child process, as hwloc aborts on some malformed input; what it would
+// mend, dropping objects that contradict others, is an error too.
 Result<Topology> topology_from_xml(std::string_view text);
 
 // hwloc's synthetic language: "package:2 numa:1 l3:2 core:4 pu:2"; see synthetic_text.h

@@ -77,12 +77,12 @@ TEST(Synthetic, HoldsTheLargestMachine) {
 }
 
 TEST(Synthetic, SaysWhatHwlocDoesNotAccept) {
-  const auto none = topology_from_synthetic("core:2 package:2 core:2 pu:1");
+  const auto none = topology_from_synthetic("bridge:2 pu:1");
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Code::kInvalid);
   EXPECT_EQ(none.error().message,
-            "hwloc does not accept \"core:2 package:2 core:2 pu:1\"; levels go from the outside in and "
-            "end with pu, as in \"package:2 numa:1 l3:2 core:4 pu:2\"");
+            "hwloc does not accept \"bridge:2 pu:1\"; levels go from the outside in and end "
+            "with pu, as in \"package:2 numa:1 l3:2 core:4 pu:2\"");
 }
 
 TEST(Xml, RefusesGarbageOfAnySize) {

@@ -18,6 +18,11 @@ constexpr std::size_t kMaxText = 1U << 16U;
 constexpr std::size_t kMaxLevels = 32;
 constexpr std::size_t kQuoted = 60;
 
+constexpr int kUnnamed = -1;
+constexpr int kPu = HWLOC_OBJ_PU;
+constexpr int kNuma = HWLOC_OBJ_NUMANODE;
+constexpr int kGroup = HWLOC_OBJ_GROUP;
+
 Error invalid(std::string_view item, std::string_view why) {
   return Error{Code::kInvalid, fmt::format("\"{}\": {}", item.substr(0, kQuoted), why)};
 }
@@ -54,7 +59,7 @@ int kind_of(std::string_view name) {
   return static_cast<int>(type);
 }
 
-// A level of the description: its hwloc kind (-1 where no name was given) and how many
+// A level of the description: its hwloc kind, or kUnnamed, and how many
 // of its objects the whole machine has.
 struct Level {
   int kind;
@@ -84,6 +89,9 @@ class Normalizer {
       }
     }
     if (levels_.empty()) return Error{Code::kInvalid, "no level is described"};
+    if (levels_.back().kind != kPu && levels_.back().kind != kUnnamed) {
+      return Error{Code::kInvalid, "the last level must be pu, the CPUs"};
+    }
     return out_;
   }
 
@@ -111,7 +119,7 @@ class Normalizer {
     const std::string_view item = rest_;
     rest_.remove_prefix(1);
     const std::string_view name = take_while(is_word);
-    if (kind_of(name) != static_cast<int>(HWLOC_OBJ_NUMANODE)) {
+    if (kind_of(name) != kNuma) {
       return invalid(item, "only NUMA nodes can stand in brackets");
     }
     TRY(add_nodes());
@@ -125,7 +133,7 @@ class Normalizer {
 
   Result<void> level() {
     const std::string_view item = rest_;
-    int kind = -1;
+    int kind = kUnnamed;
     if (!is_digit(rest_[0])) {
       const std::string_view name = take_while(is_word);
       kind = kind_of(name);
@@ -145,10 +153,14 @@ class Normalizer {
                    fmt::format("\"{}\": that makes more than {} CPUs, the most supported",
                                item.substr(0, kQuoted), kMaxCpus)};
     }
+    const bool again = std::any_of(levels_.begin(), levels_.end(), [&](const Level& other) {
+      return other.kind == kPu || (other.kind == kind && kind != kUnnamed && kind != kGroup);
+    });
+    if (again) return invalid(item, "a level repeats, or stands inside pu");
     out_ += digits;
     levels_.push_back({.kind = kind, .width = width() * count});
     if (levels_.size() > kMaxLevels) return invalid(item, "too many levels");
-    if (kind == static_cast<int>(HWLOC_OBJ_NUMANODE)) TRY(add_nodes());
+    if (kind == kNuma) TRY(add_nodes());
     if (rest_.starts_with('(')) TRY(attributes(width()));
     if (!rest_.empty() && rest_[0] != ' ' && rest_[0] != '[') {
       return invalid(item, "a space must follow a level");

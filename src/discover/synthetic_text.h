@@ -12,7 +12,8 @@
 //                 loops ("2*4:1*2": step*count), or names of levels, the one numbered
 //                 fastest first ("core:pu": first all first threads, then all second)
 //
-// What the names mean, and which may follow which, is hwloc's to judge.
+// A name stands for one level (groups may repeat), and the last level is pu. What the
+// names mean, and which may follow which, is otherwise hwloc's to judge.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A trial run in a child process, for library code that may abort or crash on bad
-// input where no check of ours can come first.
+// input, or complain only on standard error, where no check of ours can come first.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,16 @@
 
 namespace corehold {
 
-// Runs `attempt` in a forked child with standard error closed and ten seconds of CPU
-// time. True: it returned true; false: it returned false. Fails with kInvalid when the
-// child died (the library could not survive the input), with kIo when there is no child
-// to be had. `attempt` must not touch threads, locks or files of the parent.
-Result<bool> try_in_child(const std::function<bool()>& attempt);
+enum class Verdict {
+  kAccepted,    // the attempt returned true
+  kComplained,  // so it did, but something was written to standard error
+  kRefused,     // the attempt returned false
+  kDied,        // a crash, an abort, or more than ten seconds of CPU time
+};
+
+// Runs `attempt` in a forked child whose standard error nobody sees. Fails with kIo when
+// there is no child to be had. `attempt` must not touch threads, locks or files of the
+// parent.
+Result<Verdict> try_in_child(const std::function<bool()>& attempt);
 
 }  // namespace corehold
