@@ -16,8 +16,8 @@ namespace {
 // The innermost command given, with the words that lead to it: "corehold checkpoint show".
 struct Chosen {
   const CLI::App* app;
-  std::string path;    // of all but the innermost
-  std::string words;   // of all
+  std::string path;   // of all but the innermost
+  std::string words;  // of all
 };
 
 Chosen chosen_of(const CLI::App& root) {
@@ -35,7 +35,8 @@ std::string plain(std::string text) {
   const auto end = text.find_last_not_of(" \n.");
   text.resize(end == std::string::npos ? 0 : end + 1);
   const bool sentence = text.size() > 1 && text[1] >= 'a' && text[1] <= 'z';
-  if (sentence && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  if (sentence && text[0] >= 'A' && text[0] <= 'Z')
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
   return text;
 }
 
@@ -75,7 +76,8 @@ int run_cli(const CliOptions& options, int argc, char** argv) {
   int exit_code = kExitFailed;
   // CLI11 throws; this is the one place that catches.
   try {
-    CLI::App root("Corehold gives containers exclusive CPUs and keeps its word about them.", "corehold");
+    CLI::App root("Corehold gives containers exclusive CPUs and keeps its word about them.",
+                  "corehold");
     root.set_help_flag("-h,--help", "Show this help and exit");
     root.set_version_flag("--version", std::string(options.version), "Show the version and exit");
     root.get_formatter()->column_width(34);

@@ -65,9 +65,10 @@ TEST(Cli, FailsWithOneAndSaysNothingOnStandardOutput) {
   EXPECT_EQ(run(arguments + " 2>/dev/null").text, "");
   const Outcome outcome = errors_of(arguments);
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.text,
-            "corehold: synthetic description: \"pu:1000000000\": that makes more than 4096 CPUs, the "
-            "most supported\n");
+  EXPECT_EQ(
+      outcome.text,
+      "corehold: synthetic description: \"pu:1000000000\": that makes more than 4096 CPUs, the "
+      "most supported\n");
   EXPECT_EQ(run("topology --source xml:/nonexistent 2>&1").code, 1);
 }
 

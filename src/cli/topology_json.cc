@@ -98,12 +98,16 @@ json::object to_json(const Topology& topology) {
 }
 
 bool is_flat(const json::value& value) {
-  const auto scalar = [](const json::value& item) { return !item.is_structured() || is_flat(item); };
+  const auto scalar = [](const json::value& item) {
+    return !item.is_structured() || is_flat(item);
+  };
   if (const auto* object = value.if_object()) {
-    return std::all_of(object->begin(), object->end(), [&](const auto& item) { return scalar(item.value()); });
+    return std::all_of(object->begin(), object->end(),
+                       [&](const auto& item) { return scalar(item.value()); });
   }
   if (const auto* array = value.if_array()) {
-    return std::all_of(array->begin(), array->end(), [](const json::value& item) { return !item.is_structured(); });
+    return std::all_of(array->begin(), array->end(),
+                       [](const json::value& item) { return !item.is_structured(); });
   }
   return true;
 }

@@ -48,7 +48,8 @@ Topology isolated_machine() {
 }
 
 TEST(TopologyGolden, Tables) {
-  for (const char* name : {"hybrid", "snc2", "hbm", "one-cpu", "offline-siblings", "epyc-2s-nps4"}) {
+  for (const char* name :
+       {"hybrid", "snc2", "hbm", "one-cpu", "offline-siblings", "epyc-2s-nps4"}) {
     expect_golden(std::string(name) + ".txt", render_topology_table(captured(name)));
   }
   expect_golden("isolated.txt", render_topology_table(isolated_machine()));

@@ -139,7 +139,8 @@ class Picture {
 
   std::vector<Entry> legend() const {
     std::vector<Entry> entries{{"socket", "ch-socket"}, {"NUMA node", "ch-node"}};
-    if (!topology_.memory_nodes().empty()) entries.push_back({"NUMA node without CPUs", "ch-memory"});
+    if (!topology_.memory_nodes().empty())
+      entries.push_back({"NUMA node without CPUs", "ch-memory"});
     entries.push_back({"L3 cache", "ch-uncore"});
     entries.push_back({"core", "ch-core"});
     for (std::size_t i = 0; i < paint_.fills.size(); ++i) {

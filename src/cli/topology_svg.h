@@ -16,8 +16,8 @@ namespace corehold {
 
 // A way to fill CPU cells, and its entry in the legend.
 struct Fill {
-  std::string label;          // "shared", "db/pg-0 main"
-  std::string color;          // of the cell: "#rrggbb"
+  std::string label;            // "shared", "db/pg-0 main"
+  std::string color;            // of the cell: "#rrggbb"
   std::string ink = "#16233b";  // of the number in it; must stand out from color
 };
 
@@ -27,9 +27,9 @@ struct CpuPaint {
 };
 
 struct Paint {
-  std::string title;                  // the line above the machine
-  std::vector<Fill> fills;            // in the order of the legend; not empty
-  std::map<CpuId, CpuPaint> cpus{};   // CPUs not named have the first fill
+  std::string title;                 // the line above the machine
+  std::vector<Fill> fills;           // in the order of the legend; not empty
+  std::map<CpuId, CpuPaint> cpus{};  // CPUs not named have the first fill
 };
 
 // Every CPU alike, under the machine's summary.

@@ -34,7 +34,8 @@ int count_cells(const ptree& tree) {
 }
 
 bool inside(const Rect& inner, const Rect& outer) {
-  return inner.x >= outer.x && inner.y >= outer.y && inner.x + inner.width <= outer.x + outer.width &&
+  return inner.x >= outer.x && inner.y >= outer.y &&
+         inner.x + inner.width <= outer.x + outer.width &&
          inner.y + inner.height <= outer.y + outer.height;
 }
 
@@ -63,8 +64,8 @@ RC_GTEST_PROP(TopologySvg, BoxesNestAndNeverOverlapOnAnyMachine, ()) {
 }
 
 TEST(TopologySvg, StaysInProportion) {
-  for (const char* shape : {"1s4c2t", "2s4c2t", "2s8n2l8c1t", "2s64c2t", "1s32l4c2t", "2s4n2l8c2t",
-                            "8s8n32c2t"}) {
+  for (const char* shape :
+       {"1s4c2t", "2s4c2t", "2s8n2l8c1t", "2s64c2t", "1s32l4c2t", "2s4n2l8c2t", "8s8n32c2t"}) {
     const Box box = layout_machine(machine(shape), 0, 0);
     EXPECT_LT(box.at.width, 4 * box.at.height) << shape;
     EXPECT_LT(box.at.height, 2 * box.at.width) << shape;

@@ -39,7 +39,8 @@ std::string align(const std::vector<Row>& rows, std::size_t left_columns) {
 
 // "cores of 1 and 2 CPUs" where they are not all of one size.
 template <typename Items, typename Size>
-void note_sizes(std::vector<std::string>& notes, const Items& items, std::string_view name, Size size) {
+void note_sizes(std::vector<std::string>& notes, const Items& items, std::string_view name,
+                Size size) {
   std::vector<int> sizes;
   for (const auto& item : items) sizes.push_back(size(item));
   std::sort(sizes.begin(), sizes.end());
@@ -85,18 +86,22 @@ std::vector<Row> place_rows(const Topology& topology) {
   };
   std::vector<Part> parts;
   for (const Core& core : topology.cores()) {
-    const std::array<int, 3> key{topology.socket(core.socket).id.value, topology.node(core.node).id.value,
+    const std::array<int, 3> key{topology.socket(core.socket).id.value,
+                                 topology.node(core.node).id.value,
                                  topology.uncore(core.uncore).id.value};
-    auto at = std::lower_bound(parts.begin(), parts.end(), key,
-                               [](const Part& part, const auto& wanted) { return part.key < wanted; });
-    if (at == parts.end() || at->key != key) at = parts.insert(at, {.key = key, .cpus = {}, .first_threads = {}});
+    auto at =
+        std::lower_bound(parts.begin(), parts.end(), key,
+                         [](const Part& part, const auto& wanted) { return part.key < wanted; });
+    if (at == parts.end() || at->key != key)
+      at = parts.insert(at, {.key = key, .cpus = {}, .first_threads = {}});
     for (const CpuId cpu : core.cpus) at->cpus.insert(cpu);
     at->first_threads.insert(core.cpus.front());
   }
   std::vector<Row> rows{{"SOCKET", "NUMA", "L3", "CORES", "CPUS"}};
   for (const Part& part : parts) {
-    rows.push_back({std::to_string(part.key[0]), std::to_string(part.key[1]), std::to_string(part.key[2]),
-                    std::to_string(part.first_threads.size()), part.cpus.str()});
+    rows.push_back({std::to_string(part.key[0]), std::to_string(part.key[1]),
+                    std::to_string(part.key[2]), std::to_string(part.first_threads.size()),
+                    part.cpus.str()});
   }
   return rows;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -38,8 +37,9 @@ struct Found {
 Result<std::vector<Found>> find_cpus(hwloc_topology_t loaded) {
   const auto units = objects_of(loaded, HWLOC_OBJ_PU);
   if (units.size() > static_cast<std::size_t>(kMaxCpus)) {
-    return Error{Code::kUnsupported, fmt::format("the machine has {} CPUs; the most supported is {}",
-                                                 units.size(), kMaxCpus)};
+    return Error{
+        Code::kUnsupported,
+        fmt::format("the machine has {} CPUs; the most supported is {}", units.size(), kMaxCpus)};
   }
   std::vector<Found> found;
   for (const hwloc_obj_t unit : units) {
@@ -87,7 +87,8 @@ std::map<Group, int> ids_of(const std::map<Group, int>& lowest, Own own) {
 CpuSet to_cpu_set(hwloc_const_bitmap_t bitmap) {
   CpuSet set;
   if (bitmap == nullptr) return set;
-  for (int i = hwloc_bitmap_first(bitmap); i >= 0 && i < kMaxCpus; i = hwloc_bitmap_next(bitmap, i)) {
+  for (int i = hwloc_bitmap_first(bitmap); i >= 0 && i < kMaxCpus;
+       i = hwloc_bitmap_next(bitmap, i)) {
     set.insert(CpuId(i));
   }
   return set;
@@ -106,8 +107,9 @@ Result<NumaPlacement> find_nodes(hwloc_topology_t loaded, const CpuSet& online) 
     const unsigned number =
         objects.size() == 1 && object->os_index == kUnknown ? 0 : object->os_index;
     if (number >= static_cast<unsigned>(kMaxNodes)) {
-      return Error{Code::kUnsupported, fmt::format("NUMA node {} is outside 0 to {}, the most supported",
-                                                   number, kMaxNodes - 1)};
+      return Error{Code::kUnsupported,
+                   fmt::format("NUMA node {} is outside 0 to {}, the most supported", number,
+                               kMaxNodes - 1)};
     }
     nodes.push_back({.id = NodeId(static_cast<int>(number)),
                      .cpus = to_cpu_set(object->cpuset) & online,
@@ -135,7 +137,8 @@ Result<std::vector<DistanceRow>> find_distances(hwloc_topology_t loaded) {
       if (matrix->objs[j] == nullptr) continue;
       const auto value = matrix->values[i * size + j];
       valid = valid && value <= static_cast<hwloc_uint64_t>(std::numeric_limits<int>::max());
-      row.to.emplace_back(NodeId(static_cast<int>(matrix->objs[j]->os_index)), static_cast<int>(value));
+      row.to.emplace_back(NodeId(static_cast<int>(matrix->objs[j]->os_index)),
+                          static_cast<int>(value));
     }
     std::sort(row.to.begin(), row.to.end());
     rows.push_back(std::move(row));

@@ -68,9 +68,10 @@ Result<Topology> topology_from_host() {
     return Error{Code::kIo, fmt::format("hwloc cannot read it: {}", std::strerror(errno))};
   }
   if (hwloc_topology_is_thissystem(handle.get()) == 0) {
-    return Error{Code::kConflict,
-                 "the environment makes hwloc describe another machine; unset HWLOC_XMLFILE, "
-                 "HWLOC_SYNTHETIC, HWLOC_FSROOT and HWLOC_THISSYSTEM, or name the file as xml:FILE"};
+    return Error{
+        Code::kConflict,
+        "the environment makes hwloc describe another machine; unset HWLOC_XMLFILE, "
+        "HWLOC_SYNTHETIC, HWLOC_FSROOT and HWLOC_THISSYSTEM, or name the file as xml:FILE"};
   }
   // No such file on kernels built without isolation: nothing is isolated.
   std::ifstream file(kIsolatedPath);
@@ -84,7 +85,8 @@ Result<Topology> topology_from_xml(std::string_view text) {
   }
   const Error not_xml{Code::kInvalid,
                       "not an hwloc XML topology; `lstopo --of xml FILE` writes one"};
-  if (text.find('\0') != std::string_view::npos || text.find("<topology") == std::string_view::npos) {
+  if (text.find('\0') != std::string_view::npos ||
+      text.find("<topology") == std::string_view::npos) {
     return not_xml;
   }
   TRY(check_xml(text));
@@ -101,7 +103,8 @@ Result<Topology> topology_from_xml(std::string_view text) {
     case Verdict::kRefused:
       return not_xml;
     case Verdict::kComplained:
-      return Error{Code::kInvalid, "its objects contradict each other; hwloc would drop some of them"};
+      return Error{Code::kInvalid,
+                   "its objects contradict each other; hwloc would drop some of them"};
     case Verdict::kDied:
       return Error{Code::kInvalid, "malformed in a way that hwloc does not survive"};
   }

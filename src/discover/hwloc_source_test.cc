@@ -14,7 +14,8 @@ namespace {
 
 // The same machine but for the numbers given to cores and L3 caches.
 testing::AssertionResult same_shape(const Topology& a, const Topology& b) {
-  if (a.cpus() != b.cpus()) return testing::AssertionFailure() << a.cpus().str() << " " << b.cpus().str();
+  if (a.cpus() != b.cpus())
+    return testing::AssertionFailure() << a.cpus().str() << " " << b.cpus().str();
   for (const CpuPlace& place : a.places()) {
     const CpuPlace& other = b.place(place.cpu);
     if (place.socket != other.socket || place.node != other.node) {
@@ -22,7 +23,8 @@ testing::AssertionResult same_shape(const Topology& a, const Topology& b) {
     }
     const Core& core = a.core(a.core_of(place.cpu));
     const Core& other_core = b.core(b.core_of(place.cpu));
-    if (core.cpus != other_core.cpus || a.uncore(core.uncore).cpus != b.uncore(other_core.uncore).cpus) {
+    if (core.cpus != other_core.cpus ||
+        a.uncore(core.uncore).cpus != b.uncore(other_core.uncore).cpus) {
       return testing::AssertionFailure() << "core or L3 of CPU " << place.cpu.value;
     }
   }
@@ -31,9 +33,12 @@ testing::AssertionResult same_shape(const Topology& a, const Topology& b) {
 
 TEST(Synthetic, AgreesWithTheMachinesOfTests) {
   const std::pair<const char*, const char*> cases[] = {
-      {"2s4c2t", "package:2 numa:1 l3:1 core:4 pu:2"}, {"2s4c2t", "pack:2 [numa] core:4 pu:2"},
-      {"1s1c1t", "pu:1"},                              {"1s8c1t", "core:8 pu:1"},
-      {"2s2n2l4c2t", "pack:2 numa:2 l3:2 core:4 pu:2"}, {"2n2s2c", "numa:2 pack:2 core:2 pu:1"},
+      {"2s4c2t", "package:2 numa:1 l3:1 core:4 pu:2"},
+      {"2s4c2t", "pack:2 [numa] core:4 pu:2"},
+      {"1s1c1t", "pu:1"},
+      {"1s8c1t", "core:8 pu:1"},
+      {"2s2n2l4c2t", "pack:2 numa:2 l3:2 core:4 pu:2"},
+      {"2n2s2c", "numa:2 pack:2 core:2 pu:1"},
       {"8s8n8c8t", "pack:8 numa:8 core:8 pu:8"}};
   for (const auto& [shape, text] : cases) {
     const auto built = topology_from_synthetic(text);
@@ -89,7 +94,8 @@ TEST(Xml, RefusesGarbageOfAnySize) {
   const std::string message = "not an hwloc XML topology; `lstopo --of xml FILE` writes one";
   for (const std::string& text :
        {std::string(), std::string("hello"), std::string(10U << 20U, '<'), std::string("<topology"),
-        std::string("<topology version=\"2.0\"><object type=\"PU\""), std::string("<topology\0x", 11),
+        std::string("<topology version=\"2.0\"><object type=\"PU\""),
+        std::string("<topology\0x", 11),
         std::string("<?xml version=\"1.0\"?><topology version=\"2.0\"></topology>")}) {
     const auto built = topology_from_xml(text);
     ASSERT_FALSE(built) << text.substr(0, 80);

@@ -121,7 +121,8 @@ RC_GTEST_PROP(Machines, DamagedXmlNeverCrashes, ()) {
   for (int i = 0; i < edits; ++i) {
     const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
     const auto count = *rc::gen::inRange<std::size_t>(0, 40);
-    text.replace(at, count, *rc::gen::element<std::string>("", "0", "f", "9999999999", "\"", "PU", ">"));
+    text.replace(at, count,
+                 *rc::gen::element<std::string>("", "0", "f", "9999999999", "\"", "PU", ">"));
   }
   static_cast<void>(topology_from_xml(text));
 }

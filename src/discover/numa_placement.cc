@@ -13,10 +13,10 @@ Error in_two_nodes(const LocalNode& a, const LocalNode& b) {
   const LocalNode& one = a.id < b.id ? a : b;
   const LocalNode& other = a.id < b.id ? b : a;
   const CpuId cpu = (one.cpus & other.cpus).first();
-  return Error{Code::kInvalid,
-               fmt::format("CPU {} is in two NUMA nodes: node {} has CPUs {}, node {} has CPUs {}",
-                           cpu.value, one.id.value, one.cpus.str(), other.id.value,
-                           other.cpus.str())};
+  return Error{
+      Code::kInvalid,
+      fmt::format("CPU {} is in two NUMA nodes: node {} has CPUs {}, node {} has CPUs {}",
+                  cpu.value, one.id.value, one.cpus.str(), other.id.value, other.cpus.str())};
 }
 
 bool nest(const CpuSet& one, const CpuSet& other) {

@@ -36,8 +36,9 @@ Result<std::string> read_text(const std::string& path) {
     if (got == 0) break;
     text.append(chunk, got);
     if (text.size() > kMaxXmlBytes) {
-      return Error{Code::kInvalid, fmt::format("{}: larger than {} MB, which no machine's topology is",
-                                               path, kMaxXmlBytes >> 20U)};
+      return Error{Code::kInvalid,
+                   fmt::format("{}: larger than {} MB, which no machine's topology is", path,
+                               kMaxXmlBytes >> 20U)};
     }
   }
   if (std::ferror(file.get()) != 0) return io_error(errno);
@@ -53,17 +54,18 @@ Result<Topology> named(std::string_view name, Result<Topology> result) {
 
 Result<Source> Source::parse(std::string_view text) {
   if (text == "host") return Source{.kind = Kind::kHost};
-  const auto after = [&](std::string_view prefix) { return std::string(text.substr(prefix.size())); };
+  const auto after = [&](std::string_view prefix) {
+    return std::string(text.substr(prefix.size()));
+  };
   if (text.starts_with(kXmlPrefix) && text.size() > kXmlPrefix.size()) {
     return Source{.kind = Kind::kXml, .detail = after(kXmlPrefix)};
   }
   if (text.starts_with(kSyntheticPrefix) && text.size() > kSyntheticPrefix.size()) {
     return Source{.kind = Kind::kSynthetic, .detail = after(kSyntheticPrefix)};
   }
-  return Error{Code::kInvalid,
-               fmt::format("\"{}\" is not a topology source: use host, xml:FILE or "
-                           "synthetic:DESCRIPTION",
-                           text.substr(0, 200))};
+  return Error{Code::kInvalid, fmt::format("\"{}\" is not a topology source: use host, xml:FILE or "
+                                           "synthetic:DESCRIPTION",
+                                           text.substr(0, 200))};
 }
 
 std::string Source::str() const {

@@ -242,7 +242,8 @@ class Normalizer {
       for (const std::size_t other : depths) {
         if (other < depth) outer = std::max(outer, levels_[other].width);
       }
-      loops.push_back({.step = objects / levels_[depth].width, .count = levels_[depth].width / outer});
+      loops.push_back(
+          {.step = objects / levels_[depth].width, .count = levels_[depth].width / outer});
     }
     return loops;
   }
@@ -263,8 +264,10 @@ class Normalizer {
   }
 
   // The number of each object; a last loop over what the given ones leave is implied.
-  static Result<std::vector<int>> unroll(std::string_view value, std::vector<Loop> loops, int objects) {
-    const Error bad = invalid(value, fmt::format("does not number {} objects from 0 to {}", objects, objects - 1));
+  static Result<std::vector<int>> unroll(std::string_view value, std::vector<Loop> loops,
+                                         int objects) {
+    const Error bad = invalid(
+        value, fmt::format("does not number {} objects from 0 to {}", objects, objects - 1));
     int product = 1;
     for (const Loop& loop : loops) {
       if (product * loop.count > objects) return bad;

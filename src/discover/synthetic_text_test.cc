@@ -33,8 +33,9 @@ TEST(SyntheticText, RefusesAMachineTooLargeBeforeBuildingIt) {
             "error: \"pu:1000000000\": that makes more than 4096 CPUs, the most supported");
   EXPECT_EQ(normal("pack:64 core:64 pu:2"),
             "error: \"pu:2\": that makes more than 4096 CPUs, the most supported");
-  EXPECT_EQ(normal("pu:99999999999999999999999"),
-            "error: \"pu:99999999999999999999999\": that makes more than 4096 CPUs, the most supported");
+  EXPECT_EQ(
+      normal("pu:99999999999999999999999"),
+      "error: \"pu:99999999999999999999999\": that makes more than 4096 CPUs, the most supported");
   EXPECT_EQ(normal("numa:65 pu:1"),
             "error: describes 65 NUMA nodes or more; the most supported is 64");
   EXPECT_EQ(normal("pack:33 [numa] [numa] pu:1"),
@@ -62,7 +63,8 @@ TEST(SyntheticText, NamesTheOffendingItem) {
       {"pu:2(indexes=0,5000)", "\"5000\": an index is a number from 0 to 4095"},
       {"pu:2(indexes=core:pu)", "\"core\": indexes can name only levels described so far"},
       {"core:2 pu:2(indexes=pu:pu)", "\"pu\": the level appears twice in indexes"},
-      {"pu:4(indexes=1*65536:1*65536:1*65536:1*65536)", "\"1*65536\": a loop is written step*count"},
+      {"pu:4(indexes=1*65536:1*65536:1*65536:1*65536)",
+       "\"1*65536\": a loop is written step*count"},
       {"pu:4(indexes=1*3)", "\"1*3\": does not number 4 objects from 0 to 3"},
       {"pu:4(indexes=3*2:1*2)", "\"3*2:1*2\": does not number 4 objects from 0 to 3"},
       {"pu:2\n", "byte 4 is not printable ASCII"},
