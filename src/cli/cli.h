@@ -3,7 +3,11 @@
 // The command line: one add_* function per command, each in a file of its own. An
 // add_* function adds its subcommand to `root`; when the user gives that subcommand
 // its callback runs it and stores the exit code (0 done, 1 failed, 2 bad usage).
+// Answers go to standard output, trouble to standard error (output.h).
 #pragma once
+
+#include <span>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -12,5 +16,17 @@ class App;
 namespace corehold {
 
 void add_checkpoint(CLI::App& root, int& exit_code);
+void add_topology(CLI::App& root, int& exit_code);
+
+using AddCommand = void (*)(CLI::App& root, int& exit_code);
+
+struct CliOptions {
+  std::string_view version;
+  std::span<const AddCommand> commands;
+};
+
+// Parses, runs the one command given and returns the process's exit code. What cannot
+// be parsed is explained on standard error and gives 2; --help and --version give 0.
+int run_cli(const CliOptions& options, int argc, char** argv);
 
 }  // namespace corehold

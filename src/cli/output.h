@@ -19,4 +19,7 @@ void complain(std::string_view message);
 // Complains and returns the exit code for it, 1.
 int fail(const Error& error);
 
+// Makes a closed pipe a failed write instead of a silent death by SIGPIPE.
+void ignore_broken_pipes();
+
 }  // namespace corehold

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The binary as a shell sees it: exit codes, what goes where, trouble with output.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace corehold {
+namespace {
+
+struct Outcome {
+  int code;
+  std::string text;
+};
+
+// Runs `corehold ARGUMENTS` in a shell and reads what the shell's standard output gets.
+Outcome run(const std::string& arguments) {
+  std::FILE* pipe = ::popen((std::string(COREHOLD_BINARY) + " " + arguments).c_str(), "r");
+  std::string text;
+  char chunk[4096];
+  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof(chunk), pipe)) > 0;) {
+    text.append(chunk, got);
+  }
+  const int status = ::pclose(pipe);
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .text = text};
+}
+
+Outcome errors_of(const std::string& arguments) { return run(arguments + " 2>&1 >/dev/null"); }
+
+TEST(Cli, ShowsVersionAndHelp) {
+  EXPECT_EQ(run("--version 2>&1").text, "corehold 0.1.0\n");
+  for (const char* arguments : {"--help", "topology --help"}) {
+    const Outcome help = run(arguments);
+    EXPECT_EQ(help.code, 0);
+    EXPECT_NE(help.text.find("Usage: corehold"), std::string::npos) << help.text;
+    EXPECT_NE(help.text.find("Examples:"), std::string::npos);
+  }
+}
+
+TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "corehold: no command given\ncorehold: see corehold --help\n"},
+      {"frobnicate", "corehold: unknown command \"frobnicate\"\ncorehold: see corehold --help\n"},
+      {"--bogus", "corehold: unknown option \"--bogus\"\ncorehold: see corehold --help\n"},
+      {"topology --bogus",
+       "corehold: the following argument was not expected: --bogus\n"
+       "corehold: see corehold topology --help\n"},
+      {"topology -o xml",
+       "corehold: --output: xml not in {table,json,svg}\ncorehold: see corehold topology --help\n"},
+      {"topology --source nope",
+       "corehold: \"nope\" is not a topology source: use host, xml:FILE or synthetic:DESCRIPTION\n"
+       "corehold: see corehold topology --help\n"}};
+  for (const auto& [arguments, message] : cases) {
+    const Outcome outcome = errors_of(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_EQ(outcome.text, message);
+  }
+}
+
+TEST(Cli, FailsWithOneAndSaysNothingOnStandardOutput) {
+  const std::string arguments = "topology --source synthetic:pu:1000000000";
+  EXPECT_EQ(run(arguments + " 2>/dev/null").text, "");
+  const Outcome outcome = errors_of(arguments);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(
+      outcome.text,
+      "corehold: synthetic description: \"pu:1000000000\": that makes more than 4096 CPUs, the "
+      "most supported\n");
+  EXPECT_EQ(run("topology --source xml:/nonexistent 2>&1").code, 1);
+}
+
+TEST(Cli, NoticesThatTheAnswerCannotBeWritten) {
+  const std::string arguments = "topology --source synthetic:pu:2 ";
+  const Outcome full = run(arguments + "2>&1 >/dev/full");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_EQ(full.text, "corehold: write to standard output: No space left on device\n");
+  const Outcome closed = run(arguments + "2>&1 >&-");
+  EXPECT_EQ(closed.code, 1);
+}
+
+TEST(Cli, PrintsATable) {
+  const Outcome table = run("topology --source 'synthetic:package:2 numa:1 core:4 pu:2'");
+  EXPECT_EQ(table.code, 0);
+  EXPECT_TRUE(table.text.starts_with("machine    2 sockets, 2 NUMA nodes, 8 cores, 16 CPUs\n"))
+      << table.text;
+}
+
+}  // namespace
+}  // namespace corehold

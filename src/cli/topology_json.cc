@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "cli/topology_render.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+template <typename Domains>
+json::array ids_at(const Domains& domains, const std::vector<Slot>& slots) {
+  json::array ids;
+  for (const Slot slot : slots) ids.emplace_back(domains[static_cast<std::size_t>(slot)].id.value);
+  return ids;
+}
+
+std::string list_of(const std::vector<CpuId>& cpus) {
+  CpuSet set;
+  for (const CpuId cpu : cpus) set.insert(cpu);
+  return set.str();
+}
+
+json::object distances_from(const Topology& topology, const std::vector<NodeId>& all, NodeId from) {
+  json::object row;
+  for (const NodeId to : all) row[fmt::format("{}", to.value)] = topology.distance(from, to);
+  return row;
+}
+
+json::array nodes_json(const Topology& topology) {
+  std::vector<NodeId> all;
+  for (const auto& node : topology.nodes()) all.push_back(node.id);
+  for (const NodeId id : topology.memory_nodes()) all.push_back(id);
+  std::sort(all.begin(), all.end());
+  json::array nodes;
+  for (const NodeId id : all) {
+    const auto found = std::find_if(topology.nodes().begin(), topology.nodes().end(),
+                                    [&](const auto& node) { return node.id == id; });
+    const Domain<NodeId> none{};
+    const Domain<NodeId>& node = found == topology.nodes().end() ? none : *found;
+    nodes.push_back({{"id", id.value},
+                     {"cpus", node.cpus.str()},
+                     {"sockets", ids_at(topology.sockets(), node.sockets)},
+                     {"l3Caches", ids_at(topology.uncores(), node.uncores)},
+                     {"distances", distances_from(topology, all, id)}});
+  }
+  return nodes;
+}
+
+json::object to_json(const Topology& topology) {
+  json::array sockets;
+  for (const auto& socket : topology.sockets()) {
+    sockets.push_back({{"id", socket.id.value},
+                       {"cpus", socket.cpus.str()},
+                       {"numaNodes", ids_at(topology.nodes(), socket.nodes)},
+                       {"l3Caches", ids_at(topology.uncores(), socket.uncores)}});
+  }
+  json::array caches;
+  for (const auto& uncore : topology.uncores()) {
+    caches.push_back({{"id", uncore.id.value},
+                      {"cpus", uncore.cpus.str()},
+                      {"sockets", ids_at(topology.sockets(), uncore.sockets)},
+                      {"numaNodes", ids_at(topology.nodes(), uncore.nodes)}});
+  }
+  json::array cores;
+  for (const Core& core : topology.cores()) {
+    cores.push_back({{"id", core.id.value}, {"cpus", list_of(core.cpus)}});
+  }
+  json::array places;
+  for (const CpuPlace& place : topology.places()) {
+    places.push_back({{"cpu", place.cpu.value},
+                      {"core", place.core.value},
+                      {"socket", place.socket.value},
+                      {"numaNode", place.node.value},
+                      {"l3Cache", place.uncore.value}});
+  }
+  json::array nodes = nodes_json(topology);
+  json::object summary{{"sockets", sockets.size()},
+                       {"numaNodes", nodes.size()},
+                       {"l3Caches", caches.size()},
+                       {"cores", cores.size()},
+                       {"cpus", places.size()},
+                       {"threadsPerCore", topology.threads_per_core()},
+                       {"regular", topology.is_regular()},
+                       {"distancesGiven", !topology.distances().empty()}};
+  return json::object{{"summary", std::move(summary)},
+                      {"cpus", topology.cpus().str()},
+                      {"isolatedCpus", topology.isolated().str()},
+                      {"sockets", std::move(sockets)},
+                      {"numaNodes", std::move(nodes)},
+                      {"l3Caches", std::move(caches)},
+                      {"cores", std::move(cores)},
+                      {"cpuPlaces", std::move(places)}};
+}
+
+bool is_flat(const json::value& value) {
+  const auto scalar = [](const json::value& item) {
+    return !item.is_structured() || is_flat(item);
+  };
+  if (const auto* object = value.if_object()) {
+    return std::all_of(object->begin(), object->end(),
+                       [&](const auto& item) { return scalar(item.value()); });
+  }
+  if (const auto* array = value.if_array()) {
+    return std::all_of(array->begin(), array->end(),
+                       [](const json::value& item) { return !item.is_structured(); });
+  }
+  return true;
+}
+
+// Objects and lists of plain values on one line, everything else indented.
+void print(const json::value& value, std::string& out, int indent) {
+  const std::string inner(static_cast<std::size_t>(indent) + 2, ' ');
+  const std::string outer(static_cast<std::size_t>(indent), ' ');
+  const auto* array = value.if_array();
+  if (array != nullptr && !is_flat(value)) {
+    out += "[";
+    const char* separator = "\n";
+    for (const json::value& item : *array) {
+      out += separator + inner;
+      print(item, out, indent + 2);
+      separator = ",\n";
+    }
+    out += "\n" + outer + "]";
+  } else if (indent == 0 && value.is_object()) {
+    out += "{";
+    const char* separator = "\n";
+    for (const auto& item : value.get_object()) {
+      out += separator + inner + json::serialize(item.key()) + ": ";
+      print(item.value(), out, indent + 2);
+      separator = ",\n";
+    }
+    out += "\n}";
+  } else {
+    out += json::serialize(value);
+  }
+}
+
+}  // namespace
+
+std::string render_topology_json(const Topology& topology) {
+  std::string out;
+  print(to_json(topology), out, 0);
+  return out + "\n";
+}
+
+}  // namespace corehold

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/topology_svg.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "cli/svg_layout.h"
+#include "cli/svg_writer.h"
+#include "cli/topology_render.h"
+
+namespace corehold {
+namespace {
+
+constexpr int kMargin = 24;
+constexpr int kTitleFont = 16;
+constexpr int kLegendFont = 12;
+constexpr int kSwatch = 14;
+constexpr int kLegendRow = 24;
+
+// Class names carry a prefix because an SVG put into a page shares the page's styles.
+constexpr std::string_view kStyle = R"(<style>
+.ch-page{fill:#f4f6f9;stroke:#d5dbe5}
+.ch-socket{fill:#ffffff;stroke:#8d9ab0;stroke-width:1.5}
+.ch-node{fill:#eaf1fb;stroke:#9db7dc}
+.ch-memory{fill:#f8fafd;stroke:#9db7dc;stroke-dasharray:4 3}
+.ch-uncore{fill:#fdf6e7;stroke:#dcc58d}
+.ch-core{fill:#ffffff;stroke:#b9c1cf}
+.ch-hatch{fill:url(#ch-lines)}
+.ch text{font-family:"DejaVu Sans",Verdana,"Segoe UI",Helvetica,Arial,sans-serif}
+.ch-title{font-size:16px;font-weight:600;fill:#16233b}
+.ch-label{font-size:12px;font-weight:600;fill:#33435e}
+.ch-detail{font-size:10px;fill:#66748c;text-anchor:end}
+.ch-legend{font-size:12px;fill:#33435e}
+.ch-n{font-size:11px;text-anchor:middle}
+)";
+
+constexpr std::string_view kHatch =
+    "<defs><pattern id=\"ch-lines\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(45)\"><path d=\"M0 0V6\" stroke=\"#9a3412\" stroke-width=\"2\" "
+    "stroke-opacity=\"0.4\"/></pattern></defs>\n";
+
+std::string style_sheet(const Paint& paint) {
+  std::string style(kStyle);
+  for (std::size_t i = 0; i < paint.fills.size(); ++i) {
+    fmt::format_to(std::back_inserter(style), ".ch-f{0}{{fill:{1}}}\n.ch-i{0}{{fill:{2}}}\n", i,
+                   escape_xml(paint.fills[i].color), escape_xml(paint.fills[i].ink));
+  }
+  return style + "</style>\n" + std::string(kHatch);
+}
+
+struct Look {
+  std::string_view style;
+  int radius;
+};
+
+Look look_of(Box::Kind kind) {
+  switch (kind) {
+    case Box::Kind::kSocket:
+      return {.style = "ch-socket", .radius = 10};
+    case Box::Kind::kNode:
+      return {.style = "ch-node", .radius = 8};
+    case Box::Kind::kMemoryNode:
+      return {.style = "ch-memory", .radius = 8};
+    case Box::Kind::kUncore:
+      return {.style = "ch-uncore", .radius = 6};
+    default:
+      return {.style = "ch-core", .radius = 5};
+  }
+}
+
+class Picture {
+ public:
+  Picture(const Topology& topology, const Paint& paint) : topology_(topology), paint_(paint) {}
+
+  std::string draw() {
+    const Box machine = layout_machine(topology_, kMargin, kMargin + kTitleFont + 14);
+    const int inner = std::max({machine.at.width, text_width(paint_.title, kTitleFont), 320});
+    const int legend_top = machine.at.y + machine.at.height + 20;
+    const int width = inner + 2 * kMargin;
+    draw_box(machine);
+    const int height = draw_legend(legend_top, width - kMargin) + kMargin;
+    SvgWriter page;
+    page.rect({.x = 0, .y = 0, .width = width, .height = height}, 0, "ch-page");
+    page.text(kMargin, kMargin + kTitleFont - 2, "ch-title", paint_.title);
+    page.raw(body_.fragment());
+    return page.document(width, height, paint_.title, style_sheet(paint_));
+  }
+
+ private:
+  void draw_box(const Box& box) {
+    if (box.kind == Box::Kind::kCpu) return draw_cpu(box);
+    if (box.kind != Box::Kind::kMachine) {
+      const Look look = look_of(box.kind);
+      body_.open_group(box.tip);
+      body_.rect(box.at, look.radius, look.style);
+      draw_label(box);
+    }
+    for (const Box& child : box.children) draw_box(child);
+    if (box.kind != Box::Kind::kMachine) body_.close_group();
+  }
+
+  void draw_label(const Box& box) {
+    if (box.label.empty()) return;
+    const int y = box.at.y + (box.kind == Box::Kind::kMemoryNode ? 22 : kLabelFont + 7);
+    body_.text(box.at.x + 10, y, "ch-label", box.label);
+    const int both = text_width(box.label, kLabelFont) + text_width(box.detail, kDetailFont) + 28;
+    if (!box.detail.empty() && both <= box.at.width) {
+      body_.text(box.at.x + box.at.width - 10, y, "ch-detail", box.detail);
+    }
+  }
+
+  void draw_cpu(const Box& box) {
+    const auto found = paint_.cpus.find(box.cpu);
+    const CpuPaint& own = found == paint_.cpus.end() ? kFirst : found->second;
+    CHECK(own.fill < paint_.fills.size());
+    const bool isolated = topology_.isolated().contains(box.cpu);
+    body_.open_group(tip_of(box.cpu, own, isolated));
+    body_.rect(box.at, 3, fmt::format("ch-f{}", own.fill));
+    if (isolated) body_.rect(box.at, 3, "ch-hatch");
+    body_.text(box.at.x + box.at.width / 2, box.at.y + 15, fmt::format("ch-n ch-i{}", own.fill),
+               box.label);
+    body_.close_group();
+  }
+
+  std::string tip_of(CpuId cpu, const CpuPaint& own, bool isolated) const {
+    const CpuPlace& place = topology_.place(cpu);
+    return fmt::format("CPU {}: core {}, L3 {}, NUMA {}, socket {}{}{}{}", cpu.value,
+                       place.core.value, place.uncore.value, place.node.value, place.socket.value,
+                       isolated ? ", isolated" : "", own.note.empty() ? "" : "\n", own.note);
+  }
+
+  struct Entry {
+    std::string label;
+    std::string style;
+    bool hatched = false;
+  };
+
+  std::vector<Entry> legend() const {
+    std::vector<Entry> entries{{"socket", "ch-socket"}, {"NUMA node", "ch-node"}};
+    if (!topology_.memory_nodes().empty())
+      entries.push_back({"NUMA node without CPUs", "ch-memory"});
+    entries.push_back({"L3 cache", "ch-uncore"});
+    entries.push_back({"core", "ch-core"});
+    for (std::size_t i = 0; i < paint_.fills.size(); ++i) {
+      entries.push_back({paint_.fills[i].label, fmt::format("ch-f{}", i)});
+    }
+    if (!topology_.isolated().empty()) entries.push_back({"isolated CPU", "ch-f0", true});
+    return entries;
+  }
+
+  // Returns where it ends.
+  int draw_legend(int top, int right) {
+    int x = kMargin;
+    int y = top;
+    for (const Entry& entry : legend()) {
+      const int width = kSwatch + 6 + text_width(entry.label, kLegendFont);
+      if (x > kMargin && x + width > right) {
+        x = kMargin;
+        y += kLegendRow;
+      }
+      const Rect swatch{.x = x, .y = y, .width = kSwatch, .height = kSwatch};
+      body_.rect(swatch, 3, entry.style);
+      if (entry.hatched) body_.rect(swatch, 3, "ch-hatch");
+      body_.text(x + kSwatch + 6, y + 11, "ch-legend", entry.label);
+      x += width + 14;
+    }
+    return y + kSwatch;
+  }
+
+  inline static const CpuPaint kFirst{};
+
+  const Topology& topology_;
+  const Paint& paint_;
+  SvgWriter body_;
+};
+
+}  // namespace
+
+Paint plain_paint(const Topology& topology) {
+  return Paint{.title = summarize(topology), .fills = {{.label = "CPU", .color = "#bcd6f7"}}};
+}
+
+std::string render_topology_svg(const Topology& topology, const Paint& paint) {
+  CHECK(!paint.fills.empty());
+  return Picture(topology, paint).draw();
+}
+
+}  // namespace corehold

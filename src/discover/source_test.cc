@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "discover/source.h"
+
+#include <gtest/gtest.h>
+
+namespace corehold {
+namespace {
+
+TEST(SourceParse, ReadsTheThreeForms) {
+  EXPECT_EQ(Source::parse("host")->kind, Source::Kind::kHost);
+  EXPECT_EQ(*Source::parse("xml:a:b.xml"), (Source{Source::Kind::kXml, "a:b.xml"}));
+  EXPECT_EQ(*Source::parse("synthetic:core:2 pu:2"),
+            (Source{Source::Kind::kSynthetic, "core:2 pu:2"}));
+  for (const char* text : {"host", "xml:f", "synthetic:pu:2"}) {
+    EXPECT_EQ(Source::parse(text)->str(), text);
+  }
+}
+
+TEST(SourceParse, RefusesEverythingElseByName) {
+  for (const char* text : {"", "Host", "xml:", "synthetic:", "file:x", "host "}) {
+    const auto source = Source::parse(text);
+    ASSERT_FALSE(source) << text;
+    EXPECT_EQ(source.error().code, Code::kInvalid);
+    EXPECT_NE(source.error().message.find("use host, xml:FILE or synthetic:DESCRIPTION"),
+              std::string::npos);
+  }
+}
+
+TEST(Discover, SaysWhichFileCannotBeRead) {
+  const auto missing = discover(*Source::parse("xml:/nonexistent/machine.xml"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kIo);
+  EXPECT_EQ(missing.error().message, "read /nonexistent/machine.xml: No such file or directory");
+  const auto folder = discover(*Source::parse("xml:/"));
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().message, "read /: Is a directory");
+}
+
+}  // namespace
+}  // namespace corehold

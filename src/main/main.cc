@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// corehold: the table of commands.
+#include <array>
+
+#include "cli/cli.h"
+
+int main(int argc, char** argv) {
+  using namespace corehold;
+  constexpr std::array kCommands{add_topology, add_checkpoint};
+  return run_cli({.version = COREHOLD_VERSION, .commands = kCommands}, argc, argv);
+}
