@@ -89,8 +89,7 @@ def main():
             else:
                 (CACHE / keys[source]).touch()
             print(f"[{number}/{len(todo)}] {name}{': NOT CLEAN' if complaints else ''}", flush=True)
-    if dirty:
-        print(f"clang-tidy: {dirty} files are not clean")
+    print(f"clang-tidy: {dirty} of {len(commands)} files are not clean")
     return 1 if dirty else 0
 
 
