@@ -22,7 +22,8 @@ Pod guaranteed_pod(const std::string& uid, int cpus) {
   return Pod{.name = uid, .uid = uid, .containers = {container}};
 }
 
-void allocate_and_release(benchmark::State& state, StaticOptions options, int cpus, long kubelet_ns) {
+void allocate_and_release(benchmark::State& state, StaticOptions options, int cpus,
+                          long kubelet_ns) {
   const Topology topology = machine("2s8l8c2t", Numbering::kThreadsFar);
   const auto policy = StaticPolicy::make(topology, {.options = options, .reserved_count = 2});
   State node = *policy->start({});
@@ -45,14 +46,16 @@ constexpr StaticOptions kFull{.full_pcpus_only = true};
 constexpr StaticOptions kUncore{.prefer_align_by_uncore = true};
 constexpr StaticOptions kNuma{.full_pcpus_only = true, .distribute_across_numa = true};
 
-BENCHMARK_CAPTURE(allocate_and_release, none/8, kNone, 8, 3'507'877);
-BENCHMARK_CAPTURE(allocate_and_release, none/32, kNone, 32, 4'576'767);
-BENCHMARK_CAPTURE(allocate_and_release, full-pcpus-only/8, kFull, 8, 3'931'352);
-BENCHMARK_CAPTURE(allocate_and_release, full-pcpus-only/32, kFull, 32, 5'535'818);
-BENCHMARK_CAPTURE(allocate_and_release, uncore/8, kUncore, 8, 1'153'732);
-BENCHMARK_CAPTURE(allocate_and_release, uncore/32, kUncore, 32, 1'759'206);
-BENCHMARK_CAPTURE(allocate_and_release, across-numa+full-pcpus-only/8, kNuma, 8, 2'183'408);
-BENCHMARK_CAPTURE(allocate_and_release, across-numa+full-pcpus-only/32, kNuma, 32, 2'921'722);
+BENCHMARK_CAPTURE(allocate_and_release, none / 8, kNone, 8, 3'507'877);
+BENCHMARK_CAPTURE(allocate_and_release, none / 32, kNone, 32, 4'576'767);
+BENCHMARK_CAPTURE(allocate_and_release, full - pcpus - only / 8, kFull, 8, 3'931'352);
+BENCHMARK_CAPTURE(allocate_and_release, full - pcpus - only / 32, kFull, 32, 5'535'818);
+BENCHMARK_CAPTURE(allocate_and_release, uncore / 8, kUncore, 8, 1'153'732);
+BENCHMARK_CAPTURE(allocate_and_release, uncore / 32, kUncore, 32, 1'759'206);
+BENCHMARK_CAPTURE(allocate_and_release, across - numa + full - pcpus - only / 8, kNuma, 8,
+                  2'183'408);
+BENCHMARK_CAPTURE(allocate_and_release, across - numa + full - pcpus - only / 32, kNuma, 32,
+                  2'921'722);
 
 }  // namespace
 }  // namespace corehold

@@ -14,9 +14,8 @@ std::vector<Slot> sorted_by_free(const std::vector<Slot>& slots, const std::vect
   for (const Slot slot : slots) {
     if (count(slot) > 0) sorted.push_back(slot);
   }
-  std::sort(sorted.begin(), sorted.end(), [&](Slot a, Slot b) {
-    return count(a) != count(b) ? count(a) < count(b) : a < b;
-  });
+  std::sort(sorted.begin(), sorted.end(),
+            [&](Slot a, Slot b) { return count(a) != count(b) ? count(a) < count(b) : a < b; });
   return sorted;
 }
 
@@ -190,7 +189,8 @@ void Accumulator::visit_cores_of(const std::vector<Slot>& cores, Visit visit) {
 template <typename Visit>
 void Accumulator::visit_cores(Visit visit) {
   if (nodes_enclose_sockets()) {
-    for (const Slot socket : sorted_sockets()) visit_cores_of(topology_.socket(socket).cores, visit);
+    for (const Slot socket : sorted_sockets())
+      visit_cores_of(topology_.socket(socket).cores, visit);
   } else {
     for (const Slot node : sorted_nodes()) visit_cores_of(topology_.node(node).cores, visit);
   }

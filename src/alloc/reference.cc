@@ -23,7 +23,8 @@ double deviation(const std::vector<int>& values) {
 
 // Calls visit with every choice of `count` items, in order, until it returns false.
 bool each_choice(const std::vector<int>& items, std::size_t count, std::size_t first,
-                 std::vector<int>& chosen, const std::function<bool(const std::vector<int>&)>& visit) {
+                 std::vector<int>& chosen,
+                 const std::function<bool(const std::vector<int>&)>& visit) {
   if (chosen.size() == count) return visit(chosen);
   for (std::size_t i = first; i < items.size(); ++i) {
     chosen.push_back(items[i]);
@@ -81,9 +82,9 @@ class Reference {
     if (count > free_.size()) return std::nullopt;
     const std::vector<int> all = nodes();
     const int groups = (count - 1) / group + 1;
-    const int per_node =
-        ((topology_.cpu_count() - 1) / group) / number(topology_.nodes()) + 1;
-    for (int k = (groups - 1) / per_node + 1; k <= std::min(groups, static_cast<int>(all.size())); ++k) {
+    const int per_node = ((topology_.cpu_count() - 1) / group) / number(topology_.nodes()) + 1;
+    for (int k = (groups - 1) / per_node + 1; k <= std::min(groups, static_cast<int>(all.size()));
+         ++k) {
       if (!weigh(all, static_cast<std::size_t>(k), count, group, align)) return std::nullopt;
       if (!best_.empty()) return hand_out(count, group);
     }
@@ -109,7 +110,8 @@ class Reference {
     if (free_in(cpus) == size_when_free && needed_ >= cpus.size()) take(cpus);
   }
 
-  std::vector<int> sorted(std::vector<int> slots, const std::function<const CpuSet&(int)>& cpus) const {
+  std::vector<int> sorted(std::vector<int> slots,
+                          const std::function<const CpuSet&(int)>& cpus) const {
     std::erase_if(slots, [&](int slot) { return free_in(cpus(slot)) == 0; });
     std::sort(slots.begin(), slots.end(), [&](int a, int b) {
       return std::pair(free_in(cpus(a)), a) < std::pair(free_in(cpus(b)), b);
@@ -142,7 +144,9 @@ class Reference {
   std::vector<int> cores() const {
     std::vector<int> list;
     const auto add = [&](const std::vector<Slot>& some) {
-      const auto cpus = [this](int c) -> const CpuSet& { return cores_[static_cast<std::size_t>(c)]; };
+      const auto cpus = [this](int c) -> const CpuSet& {
+        return cores_[static_cast<std::size_t>(c)];
+      };
       for (const int c : sorted(some, cpus)) list.push_back(c);
     };
     if (nodes_first()) {
@@ -155,7 +159,7 @@ class Reference {
   std::vector<CpuId> single_cpus() const {
     std::vector<CpuId> list;
     const auto add = [&](const CpuSet& cpus) {
-      for (const CpuId cpu : cpus & free_) list.push_back(cpu);
+      for (const CpuId cpu : cpus& free_) list.push_back(cpu);
     };
     if (order_ == CpuOrder::kPacked) {
       for (const int c : cores()) add(cores_[static_cast<std::size_t>(c)]);

@@ -64,8 +64,8 @@ void SplitSearch::weigh_chosen() {
     const SplitNode& node = node_at(index);
     groups += node.free / group;
     even = std::min(even, node.free / group * group);
-    in_one_socket = in_one_socket && node.socket >= 0 &&
-                    node.socket == node_at(chosen_.front()).socket;
+    in_one_socket =
+        in_one_socket && node.socket >= 0 && node.socket == node_at(chosen_.front()).socket;
   }
   if (groups * group < request_.count) return;
   if (even < even_ && !request_.align_by_socket) return;
@@ -96,7 +96,8 @@ void SplitSearch::weigh_extras(std::int64_t squares, int groups) {
   for (std::size_t i = 0; i < candidate_.size(); ++i) {
     const int left = node_at(candidate_[i].node).free - candidate_[i].even;
     if (left < request_.group_size) continue;
-    extras_.push_back({.share = static_cast<int>(i), .left = left, .groups = left / request_.group_size});
+    extras_.push_back(
+        {.share = static_cast<int>(i), .left = left, .groups = left / request_.group_size});
   }
   if (lowest_ != kInfinite && squares + best_change(groups) >= lowest_) return;
   const int size = static_cast<int>(extras_.size());

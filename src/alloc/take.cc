@@ -14,9 +14,10 @@ namespace {
 int divide_up(int number, int by) { return (number + by - 1) / by; }
 
 Error too_few(int count, const CpuSet& available) {
-  return Error{Code::kExhausted,
-               fmt::format("not enough cpus available to satisfy request: requested={}, available={}",
-                           count, available.size())};
+  return Error{
+      Code::kExhausted,
+      fmt::format("not enough cpus available to satisfy request: requested={}, available={}", count,
+                  available.size())};
 }
 
 // How many NUMA nodes are worth trying: at least what the request needs at the
@@ -25,7 +26,8 @@ SplitRequest split_request(const Topology& topology, int nodes_with_free, int co
                            const TakeOptions& options) {
   const int group = options.group_size;
   const int groups_on_machine = divide_up(topology.cpu_count(), group);
-  const int groups_per_node = divide_up(groups_on_machine, static_cast<int>(topology.nodes().size()));
+  const int groups_per_node =
+      divide_up(groups_on_machine, static_cast<int>(topology.nodes().size()));
   const int groups = divide_up(count, group);
   return {.count = count,
           .group_size = group,
@@ -100,9 +102,10 @@ CpuSet take(const Topology& topology, const CpuSet& available, int count,
 }
 
 Result<void> check_held(const CpuSet& available, int count, const Held& held) {
-  const auto not_subset = [](const char* what, const CpuSet& part, const char* of, const CpuSet& whole) {
-    return Error{Code::kInvalid, fmt::format("{} {} are not a subset of {} {}", what, part.str(), of,
-                                             whole.str())};
+  const auto not_subset = [](const char* what, const CpuSet& part, const char* of,
+                             const CpuSet& whole) {
+    return Error{Code::kInvalid,
+                 fmt::format("{} {} are not a subset of {} {}", what, part.str(), of, whole.str())};
   };
   if (!held.prefer.is_subset_of(available)) {
     return not_subset("CPUs to prefer", held.prefer, "available CPUs", available);
@@ -163,8 +166,8 @@ Result<CpuSet> take_by_topology(const Topology& topology, const CpuSet& availabl
 Result<CpuSet> take_whole_cores(const Topology& topology, const CpuSet& available, int count) {
   const CpuSet whole = Accumulator(topology, available).take_exact_whole_cores(count);
   if (whole.size() == count) return whole;
-  return Error{Code::kUnaligned,
-               fmt::format("the whole cores in {} do not add up to {} CPUs", available.str(), count)};
+  return Error{Code::kUnaligned, fmt::format("the whole cores in {} do not add up to {} CPUs",
+                                             available.str(), count)};
 }
 
 }  // namespace corehold

@@ -108,7 +108,8 @@ RC_GTEST_PROP(TakeProperty, WholeCoresAreFoundExactlyWhenTheyAddUp, ()) {
                                    [&](CpuId cpu) { return test.available.contains(cpu); });
     if (!whole) continue;
     for (int sum = kMostCpus + 1; sum >= core.size(); --sum) {
-      if (reachable[static_cast<std::size_t>(sum - core.size())]) reachable[static_cast<std::size_t>(sum)] = true;
+      if (reachable[static_cast<std::size_t>(sum - core.size())])
+        reachable[static_cast<std::size_t>(sum)] = true;
     }
   }
   RC_ASSERT(taken.has_value() == reachable[static_cast<std::size_t>(test.count)]);

@@ -33,8 +33,9 @@ TEST_F(TwoSockets, FillsABrokenCoreBeforeBreakingAnother) {
 }
 
 TEST_F(TwoSockets, SpreadsOverCores) {
-  EXPECT_EQ(taken(machine("1s4c2t", Numbering::kThreadsFar), "0-7", 3, {.order = CpuOrder::kSpread}),
-            "0-2");
+  EXPECT_EQ(
+      taken(machine("1s4c2t", Numbering::kThreadsFar), "0-7", 3, {.order = CpuOrder::kSpread}),
+      "0-2");
 }
 
 TEST_F(TwoSockets, DistributesEvenlyOverNodes) {

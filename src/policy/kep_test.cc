@@ -110,7 +110,8 @@ TEST_F(Kep4540, ShouldLetTheContainerAccessAllTheOnlineCpusMinusTheReservedCpusS
   EXPECT_EQ(node.state().shared, cpus("2-7"));
 }
 
-TEST_F(Kep4540, ShouldLetTheContainerAccessAllTheOnlineNonExclusivelyAllocatedCpusMinusTheReserved) {
+TEST_F(Kep4540,
+       ShouldLetTheContainerAccessAllTheOnlineNonExclusivelyAllocatedCpusMinusTheReserved) {
   Node node(machine("1s4c2t"), strict());
   EXPECT_EQ(node.ask(pod_of("p", {{"A", "2", "2"}})), "A=2-3");
   EXPECT_EQ(node.state().shared, cpus("4-7"));

@@ -8,10 +8,10 @@ namespace corehold {
 Result<State> NonePolicy::start(State state) const {
   if (!state.pods.empty()) {
     const auto& [pod, containers] = *state.pods.begin();
-    return Error{Code::kConflict,
-                 fmt::format("policy none cannot start: container {} of pod {} holds CPUs {}",
-                             containers.begin()->first, pod,
-                             containers.begin()->second.assigned.str())};
+    return Error{
+        Code::kConflict,
+        fmt::format("policy none cannot start: container {} of pod {} holds CPUs {}",
+                    containers.begin()->first, pod, containers.begin()->second.assigned.str())};
   }
   state.policy = name();
   return state;

@@ -36,8 +36,9 @@ Error invalid(std::string message) { return Error{Code::kInvalid, std::move(mess
 
 Result<void> check_stage(std::string_view name, Stage stage, const PolicyGates& gates) {
   const auto off = [name](const char* level) {
-    return invalid(fmt::format(
-        "CPU Manager Policy {}-level Options not enabled, but option \"{}\" provided", level, name));
+    return invalid(
+        fmt::format("CPU Manager Policy {}-level Options not enabled, but option \"{}\" provided",
+                    level, name));
   };
   if (stage == Stage::kAlpha && !gates.alpha_options) return off("Alpha");
   if (stage == Stage::kBeta && !gates.beta_options) return off("Beta");
@@ -56,8 +57,9 @@ std::optional<bool> parse_bool(std::string_view text) {
 Result<void> set_switch(StaticOptions& options, const Row& row, std::string_view value) {
   const auto on = parse_bool(value);
   if (!on) {
-    return invalid(fmt::format(
-        "bad value for option \"{}\": strconv.ParseBool: parsing {:?}: invalid syntax", row.name, value));
+    return invalid(
+        fmt::format("bad value for option \"{}\": strconv.ParseBool: parsing {:?}: invalid syntax",
+                    row.name, value));
   }
   options.*row.field = *on;
   return {};
@@ -67,9 +69,10 @@ Result<void> set_delay(StaticOptions& options, std::string_view value, const Pol
   const auto delay = parse_scale_delay(value);
   if (!delay) return wrap(fmt::format("bad value for option \"{}\"", kScaleDelay), delay.error());
   if (delay->count() > 0 && !gates.resize_exclusive_cpus) {
-    return invalid(fmt::format("option \"{}\" is {} but feature gate "
-                               "InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or set the option to 0s",
-                               kScaleDelay, value));
+    return invalid(fmt::format(
+        "option \"{}\" is {} but feature gate "
+        "InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or set the option to 0s",
+        kScaleDelay, value));
   }
   options.scale_delay = *delay;
   return {};
@@ -96,8 +99,8 @@ Result<StaticOptions> parse_static_options(const std::map<std::string, std::stri
   StaticOptions options;
   for (const auto& [name, value] : text) TRY(set_option(options, name, value, gates));
   const auto exclude = [](std::string_view one, std::string_view other) {
-    return invalid(
-        fmt::format("static policy options {} and {} can not be used at the same time", one, other));
+    return invalid(fmt::format("static policy options {} and {} can not be used at the same time",
+                               one, other));
   };
   if (options.distribute_across_cores && options.full_pcpus_only) {
     return exclude("full-pcpus-only", "distribute-cpus-across-cores");
@@ -133,8 +136,8 @@ Result<std::chrono::milliseconds> parse_scale_delay(std::string_view text) {
   if (!text.ends_with('s')) return bad("has no unit of seconds or milliseconds");
   const std::string_view number = text.substr(0, text.size() - (in_milliseconds ? 2 : 1));
   double value = 0;
-  const auto parsed =
-      std::from_chars(number.data(), number.data() + number.size(), value, std::chars_format::fixed);
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value,
+                                      std::chars_format::fixed);
   if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) {
     return bad("is not a duration");
   }

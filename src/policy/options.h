@@ -17,20 +17,20 @@ namespace corehold {
 
 // The feature gates that decide which options may be used.
 struct PolicyGates {
-  bool alpha_options = false;           // CPUManagerPolicyAlphaOptions
-  bool beta_options = true;             // CPUManagerPolicyBetaOptions
-  bool resize_exclusive_cpus = false;   // InPlacePodVerticalScalingExclusiveCPUs
+  bool alpha_options = false;          // CPUManagerPolicyAlphaOptions
+  bool beta_options = true;            // CPUManagerPolicyBetaOptions
+  bool resize_exclusive_cpus = false;  // InPlacePodVerticalScalingExclusiveCPUs
 };
 
 enum class TopologyPolicy { kNone, kBestEffort, kRestricted, kSingleNumaNode };
 
 struct StaticOptions {
-  bool full_pcpus_only = false;           // full-pcpus-only
-  bool strict_cpu_reservation = false;    // strict-cpu-reservation
-  bool prefer_align_by_uncore = false;    // prefer-align-cpus-by-uncorecache
-  bool distribute_across_numa = false;    // distribute-cpus-across-numa
-  bool distribute_across_cores = false;   // distribute-cpus-across-cores
-  bool align_by_socket = false;           // align-by-socket
+  bool full_pcpus_only = false;              // full-pcpus-only
+  bool strict_cpu_reservation = false;       // strict-cpu-reservation
+  bool prefer_align_by_uncore = false;       // prefer-align-cpus-by-uncorecache
+  bool distribute_across_numa = false;       // distribute-cpus-across-numa
+  bool distribute_across_cores = false;      // distribute-cpus-across-cores
+  bool align_by_socket = false;              // align-by-socket
   std::chrono::milliseconds scale_delay{0};  // scale-delay-time
   // Own setting minSharedCPUs: with strict-cpu-reservation, the shared pool keeps at
   // least this many CPUs. It is never empty in any case.

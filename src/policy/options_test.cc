@@ -34,18 +34,24 @@ TEST(StaticOptionsParse, ReadsEveryOption) {
 TEST(StaticOptionsParse, NamesTheOptionThatIsWrong) {
   EXPECT_EQ(error_of({{"no-such-option", "true"}}),
             R"(unknown CPU Manager Policy option: "no-such-option")");
-  EXPECT_EQ(error_of({{"full-pcpus-only", "maybe"}}),
-            R"(bad value for option "full-pcpus-only": strconv.ParseBool: parsing "maybe": invalid syntax)");
-  EXPECT_EQ(error_of({{"align-by-socket", "true"}}, {}),
-            R"(CPU Manager Policy Alpha-level Options not enabled, but option "align-by-socket" provided)");
-  EXPECT_EQ(error_of({{"distribute-cpus-across-numa", "true"}}, {.beta_options = false}),
-            R"(CPU Manager Policy Beta-level Options not enabled, but option "distribute-cpus-across-numa" provided)");
+  EXPECT_EQ(
+      error_of({{"full-pcpus-only", "maybe"}}),
+      R"(bad value for option "full-pcpus-only": strconv.ParseBool: parsing "maybe": invalid syntax)");
+  EXPECT_EQ(
+      error_of({{"align-by-socket", "true"}}, {}),
+      R"(CPU Manager Policy Alpha-level Options not enabled, but option "align-by-socket" provided)");
+  EXPECT_EQ(
+      error_of({{"distribute-cpus-across-numa", "true"}}, {.beta_options = false}),
+      R"(CPU Manager Policy Beta-level Options not enabled, but option "distribute-cpus-across-numa" provided)");
 }
 
 TEST(StaticOptionsParse, LetsFortyOfSixtyFourCombinationsThrough) {
-  const std::vector<std::string> names{"full-pcpus-only",           "strict-cpu-reservation",
-                                       "prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa",
-                                       "distribute-cpus-across-cores", "align-by-socket"};
+  const std::vector<std::string> names{"full-pcpus-only",
+                                       "strict-cpu-reservation",
+                                       "prefer-align-cpus-by-uncorecache",
+                                       "distribute-cpus-across-numa",
+                                       "distribute-cpus-across-cores",
+                                       "align-by-socket"};
   int accepted = 0;
   for (unsigned bits = 0; bits < 64; ++bits) {
     Texts texts;
@@ -55,9 +61,10 @@ TEST(StaticOptionsParse, LetsFortyOfSixtyFourCombinationsThrough) {
     accepted += error_of(texts).empty() ? 1 : 0;
   }
   EXPECT_EQ(accepted, 40);
-  EXPECT_EQ(error_of({{"full-pcpus-only", "true"}, {"distribute-cpus-across-cores", "true"}}),
-            "static policy options full-pcpus-only and distribute-cpus-across-cores can not be used "
-            "at the same time");
+  EXPECT_EQ(
+      error_of({{"full-pcpus-only", "true"}, {"distribute-cpus-across-cores", "true"}}),
+      "static policy options full-pcpus-only and distribute-cpus-across-cores can not be used "
+      "at the same time");
 }
 
 TEST(StaticOptionsCheck, AlignBySocketNeedsTheRightMachineAndPolicy) {
@@ -75,8 +82,8 @@ TEST(ScaleDelayParse, TakesSecondsAndMilliseconds) {
 }
 
 TEST(ScaleDelayParse, RefusesEverythingElse) {
-  for (const char* text : {"", "s", "ms", "5", "-1s", "10.001s", "11s", "1m", "1e2ms", "0x5s", "nans",
-                           "infs", " 5s", "5s ", "0.0001s", "99999999999999999999s"}) {
+  for (const char* text : {"", "s", "ms", "5", "-1s", "10.001s", "11s", "1m", "1e2ms", "0x5s",
+                           "nans", "infs", " 5s", "5s ", "0.0001s", "99999999999999999999s"}) {
     EXPECT_FALSE(parse_scale_delay(text)) << text;
   }
   EXPECT_EQ(parse_scale_delay("11s").error().message,

@@ -21,7 +21,7 @@ namespace corehold {
 struct Request {
   ContainerRef container;
   Container::Kind kind = Container::Kind::kApp;
-  int cpus = 0;  // exclusive CPUs it is entitled to; 0 or less: it shares
+  int cpus = 0;                       // exclusive CPUs it is entitled to; 0 or less: it shares
   std::optional<NodeSet> affinity{};  // NUMA nodes chosen by the topology manager
 };
 

@@ -2,10 +2,10 @@
 //
 // Random machines, options and histories: the invariants hold after every command,
 // and what is released is restored.
-#include <gtest/gtest.h>
 #include <array>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "policy/static_policy.h"
@@ -57,7 +57,8 @@ struct History {
   }
 
   Request random_request() const {
-    constexpr std::array kKinds{Container::Kind::kApp, Container::Kind::kInit, Container::Kind::kSidecar};
+    constexpr std::array kKinds{Container::Kind::kApp, Container::Kind::kInit,
+                                Container::Kind::kSidecar};
     Request request{.container = {.pod = fmt::format("p{}", chance(0, 5)),
                                   .container = fmt::format("c{}", chance(0, 3))},
                     .kind = kKinds[static_cast<std::size_t>(chance(0, 2))],

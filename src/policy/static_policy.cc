@@ -23,7 +23,7 @@ CpuSet reusable(const State& state, const std::string& pod) {
 SetReuse reuse_after(const CpuSet& reused, const Request& request, const CpuSet& granted) {
   return {.reuse = {.pod = request.container.pod,
                     .cpus = request.kind == Container::Kind::kInit ? reused | granted
-                                                                 : reused - granted}};
+                                                                   : reused - granted}};
 }
 
 Result<CpuSet> choose_reserved(const Topology& topology, const TakeOptions& options,
@@ -34,15 +34,15 @@ Result<CpuSet> choose_reserved(const Topology& topology, const TakeOptions& opti
     if (taken) reserved = *taken;
   }
   if (reserved.size() != config.reserved_count) {
-    return Error{Code::kInvalid,
-                 fmt::format("[cpumanager] unable to reserve the required amount of CPUs (size of {} did not equal {})",
-                             reserved.str(), config.reserved_count)};
+    return Error{Code::kInvalid, fmt::format("[cpumanager] unable to reserve the required amount "
+                                             "of CPUs (size of {} did not equal {})",
+                                             reserved.str(), config.reserved_count)};
   }
   const CpuSet unknown = reserved - topology.cpus();
   if (!unknown.empty()) {
-    return Error{Code::kInvalid,
-                 fmt::format("[cpumanager] unable to build the reserved physical CPUs from the reserved set: unknown CPU ID: {}",
-                             unknown.first().value)};
+    return Error{Code::kInvalid, fmt::format("[cpumanager] unable to build the reserved physical "
+                                             "CPUs from the reserved set: unknown CPU ID: {}",
+                                             unknown.first().value)};
   }
   return reserved;
 }
@@ -91,24 +91,28 @@ Result<State> StaticPolicy::start(State state) const {
   }
   const CpuSet shared_reserved = state.shared & reserved_;
   if (options_.strict_cpu_reservation && !shared_reserved.empty()) {
-    return conflict(fmt::format("some of strictly reserved cpus: \"{}\" are present in defaultCpuSet: \"{}\"",
-                                shared_reserved.str(), state.shared.str()));
+    return conflict(
+        fmt::format("some of strictly reserved cpus: \"{}\" are present in defaultCpuSet: \"{}\"",
+                    shared_reserved.str(), state.shared.str()));
   }
   if (!options_.strict_cpu_reservation && shared_reserved != reserved_) {
-    return conflict(fmt::format("not all reserved cpus: \"{}\" are present in defaultCpuSet: \"{}\"",
-                                reserved_.str(), state.shared.str()));
+    return conflict(
+        fmt::format("not all reserved cpus: \"{}\" are present in defaultCpuSet: \"{}\"",
+                    reserved_.str(), state.shared.str()));
   }
   for (const auto& [pod, containers] : state.pods) {
     for (const auto& [name, holding] : containers) {
       if (!holding.assigned.intersects(state.shared)) continue;
-      return conflict(fmt::format("pod: {}, container: {} cpuset: \"{}\" overlaps with default cpuset \"{}\"",
-                                  pod, name, holding.assigned.str(), state.shared.str()));
+      return conflict(
+          fmt::format("pod: {}, container: {} cpuset: \"{}\" overlaps with default cpuset \"{}\"",
+                      pod, name, holding.assigned.str(), state.shared.str()));
     }
   }
   const CpuSet known = state.shared | state.exclusive();
   if (known != managed()) {
-    return conflict(fmt::format("current set of available CPUs \"{}\" doesn't match with CPUs in state \"{}\"",
-                                managed().str(), known.str()));
+    return conflict(
+        fmt::format("current set of available CPUs \"{}\" doesn't match with CPUs in state \"{}\"",
+                    managed().str(), known.str()));
   }
   return state;
 }
@@ -147,14 +151,16 @@ Result<void> StaticPolicy::check_alignment(const State& state, int count) const 
   if (!options_.full_pcpus_only) return {};
   const int threads = topology_->threads_per_core();
   if (topology_->cores_are_alike() && count % threads != 0) {
-    return Error{Code::kUnaligned,
-                 fmt::format("SMT Alignment Error: requested {} cpus not multiple cpus per core = {}",
-                             count, threads)};
+    return Error{
+        Code::kUnaligned,
+        fmt::format("SMT Alignment Error: requested {} cpus not multiple cpus per core = {}", count,
+                    threads)};
   }
   const int free = (state.shared - reserved_cores_).size();
   if (count > free) {
     return Error{Code::kUnaligned,
-                 fmt::format("SMT Alignment Error: not enough free physical CPUs: available physical CPUs = {}, requested CPUs = {}, CPUs per core = {}",
+                 fmt::format("SMT Alignment Error: not enough free physical CPUs: available "
+                             "physical CPUs = {}, requested CPUs = {}, CPUs per core = {}",
                              free, count, threads)};
   }
   return {};
@@ -177,8 +183,8 @@ Result<CpuSet> StaticPolicy::choose(const CpuSet& pool, const Request& request) 
     chosen = TRY(take_by_topology(*topology_, aligned, std::min(request.cpus, aligned.size()),
                                   take_options()));
   }
-  chosen |= TRY(take_by_topology(*topology_, pool - chosen, request.cpus - chosen.size(),
-                                 take_options()));
+  chosen |= TRY(
+      take_by_topology(*topology_, pool - chosen, request.cpus - chosen.size(), take_options()));
   const bool splits_cores =
       options_.full_pcpus_only && topology_->whole_cores_within(chosen) != chosen;
   return splits_cores ? choose_whole_cores(pool, request) : chosen;
@@ -187,13 +193,15 @@ Result<CpuSet> StaticPolicy::choose(const CpuSet& pool, const Request& request) 
 // Where the usual choice would split a core: from whole cores alone.
 Result<CpuSet> StaticPolicy::choose_whole_cores(const CpuSet& pool, const Request& request) const {
   if (request.affinity) {
-    auto aligned = take_whole_cores(*topology_, aligned_part(pool, *request.affinity), request.cpus);
+    auto aligned =
+        take_whole_cores(*topology_, aligned_part(pool, *request.affinity), request.cpus);
     if (aligned) return aligned;
   }
   auto chosen = take_whole_cores(*topology_, pool, request.cpus);
   if (chosen) return chosen;
   return Error{Code::kUnaligned,
-               fmt::format("SMT Alignment Error: not enough free physical CPUs: available physical CPUs = {}, requested CPUs = {}, CPUs per core = {}",
+               fmt::format("SMT Alignment Error: not enough free physical CPUs: available physical "
+                           "CPUs = {}, requested CPUs = {}, CPUs per core = {}",
                            topology_->whole_cores_within(pool).size(), request.cpus,
                            topology_->threads_per_core())};
 }
@@ -202,7 +210,8 @@ Result<void> StaticPolicy::check_shared_pool(const CpuSet& left) const {
   const int fewest = options_.strict_cpu_reservation ? std::max(1, options_.min_shared_cpus) : 1;
   if (left.size() >= fewest) return {};
   return Error{Code::kExhausted,
-               fmt::format("not enough cpus available to satisfy request: it would leave {} CPUs in the shared pool, which keeps at least {}",
+               fmt::format("not enough cpus available to satisfy request: it would leave {} CPUs "
+                           "in the shared pool, which keeps at least {}",
                            left.size(), fewest)};
 }
 

@@ -16,8 +16,9 @@ TEST(StaticPolicyStart, GivesAllCpusToTheSharedPool) {
 }
 
 TEST(StaticPolicyStart, KeepsStrictlyReservedCpusOutOfThePool) {
-  Node node(machine("1s4c2t"),
-            {.options = {.strict_cpu_reservation = true}, .reserved = cpus("0,4"), .reserved_count = 2});
+  Node node(
+      machine("1s4c2t"),
+      {.options = {.strict_cpu_reservation = true}, .reserved = cpus("0,4"), .reserved_count = 2});
   EXPECT_EQ(node.state().shared, cpus("1-3,5-7"));
   EXPECT_EQ(node.policy().reserved_cores(), cpus("0-1,4-5"));
 }
@@ -26,8 +27,9 @@ TEST(StaticPolicyStart, RefusesAReservationTheMachineCannotMeet) {
   const Topology small = machine("1s2c2t");
   const auto too_many = StaticPolicy::make(small, {.reserved_count = 5});
   ASSERT_FALSE(too_many);
-  EXPECT_EQ(too_many.error().message,
-            "[cpumanager] unable to reserve the required amount of CPUs (size of  did not equal 5)");
+  EXPECT_EQ(
+      too_many.error().message,
+      "[cpumanager] unable to reserve the required amount of CPUs (size of  did not equal 5)");
   const auto unknown = StaticPolicy::make(small, {.reserved = cpus("9"), .reserved_count = 1});
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message,
@@ -122,9 +124,9 @@ TEST(StaticPolicyFullCoresSplit, MakesAnOddRequestOfCoresOfDifferentSize) {
 }
 
 TEST(StaticPolicyShared, IsNeverEmptied) {
-  Node node(machine("1s4c"), {.options = {.strict_cpu_reservation = true},
-                              .reserved = cpus("0"),
-                              .reserved_count = 1});
+  Node node(
+      machine("1s4c"),
+      {.options = {.strict_cpu_reservation = true}, .reserved = cpus("0"), .reserved_count = 1});
   EXPECT_EQ(node.ask("a/c", 3),
             "not enough cpus available to satisfy request: it would leave 0 CPUs in the shared "
             "pool, which keeps at least 1");
@@ -148,9 +150,8 @@ TEST(StaticPolicyAffinity, TakesFromTheChosenNodesFirst) {
 }
 
 TEST(StaticPolicyAffinity, WidensToTheSocketWhenAligningBySocket) {
-  Node node(machine("2s2n2c2t"), {.options = {.align_by_socket = true},
-                                  .reserved = cpus("0"),
-                                  .reserved_count = 1});
+  Node node(machine("2s2n2c2t"),
+            {.options = {.align_by_socket = true}, .reserved = cpus("0"), .reserved_count = 1});
   EXPECT_EQ(node.ask("a/c", 6, NodeSet{NodeId(2)}), "8-13");
 }
 

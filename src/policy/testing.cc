@@ -13,7 +13,8 @@ namespace {
 ContainerRef ref_of(std::string_view name) {
   const std::size_t slash = name.find('/');
   CHECK(slash != std::string_view::npos);
-  return {.pod = std::string(name.substr(0, slash)), .container = std::string(name.substr(slash + 1))};
+  return {.pod = std::string(name.substr(0, slash)),
+          .container = std::string(name.substr(slash + 1))};
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ class Checker {
     }
     const CpuSet& online = rules_.topology.cpus();
     if (!online.is_subset_of(owned)) {
-      add(Invariant::kCpuOwnedOnce, fmt::format("CPUs {} belong to nobody", (online - owned).str()));
+      add(Invariant::kCpuOwnedOnce,
+          fmt::format("CPUs {} belong to nobody", (online - owned).str()));
     }
     if (!owned.is_subset_of(online)) {
       add(Invariant::kCpuOwnedOnce,
@@ -81,9 +82,9 @@ class Checker {
           holding.pending->is_subset_of(holding.assigned) && *holding.pending != holding.assigned;
       if (!proper || !holding.promised.is_subset_of(*holding.pending)) {
         add(Invariant::kPendingBetween,
-            fmt::format("container {} of pod {}: pending {} is not between promised {} and assigned {}",
-                        name, pod, holding.pending->str(), holding.promised.str(),
-                        holding.assigned.str()));
+            fmt::format(
+                "container {} of pod {}: pending {} is not between promised {} and assigned {}",
+                name, pod, holding.pending->str(), holding.promised.str(), holding.assigned.str()));
       }
     });
   }
@@ -92,9 +93,8 @@ class Checker {
     each_holding([this](const auto& pod, const auto& name, const Holding& holding) {
       const CpuSet whole = rules_.topology.whole_cores_within(holding.assigned);
       if (whole == holding.assigned) return;
-      add(Invariant::kCoresWhole,
-          fmt::format("container {} of pod {} holds {}, parts of cores", name, pod,
-                      (holding.assigned - whole).str()));
+      add(Invariant::kCoresWhole, fmt::format("container {} of pod {} holds {}, parts of cores",
+                                              name, pod, (holding.assigned - whole).str()));
     });
   }
 

@@ -145,8 +145,7 @@ Result<Topology> Topology::make(TopologyParts parts) {
   const auto core_size = [](const Core& core) { return core.size(); };
   const auto domain_size = [](const auto& domain) { return domain.size; };
   topology.cores_are_alike_ = all_equal(topology.cores_, core_size);
-  topology.is_regular_ = topology.cores_are_alike_ &&
-                         all_equal(topology.sockets_, domain_size) &&
+  topology.is_regular_ = topology.cores_are_alike_ && all_equal(topology.sockets_, domain_size) &&
                          all_equal(topology.uncores_, domain_size);
   for (const Core& core : topology.cores_) {
     topology.threads_per_core_ = std::max(topology.threads_per_core_, core.size());

@@ -52,13 +52,13 @@ Result<Verdict> judge_allocate(const json::object& line, const Machines& machine
   const std::string wanted = expected_error.empty() ? expected.str() : "error: " + expected_error;
   const std::string got = taken ? taken->str() : "error: " + taken.error().message;
   if (!hangs && wanted == got) return Verdict::passed();
-  const std::string_view exception =
-      TRY(exception_of(line, topology, available, expected));
+  const std::string_view exception = TRY(exception_of(line, topology, available, expected));
   if (exception.empty()) return Verdict::failed(wanted, got);
   // An exempt answer must be sound all the same.
   const bool enough = count <= (available & topology.cpus()).size();
-  const bool sound = taken.has_value() == enough &&
-                     (!taken || (taken->size() == std::max(count, 0) && taken->is_subset_of(available)));
+  const bool sound =
+      taken.has_value() == enough &&
+      (!taken || (taken->size() == std::max(count, 0) && taken->is_subset_of(available)));
   if (!sound) return Verdict::failed(fmt::format("{} CPUs out of {}", count, available.str()), got);
   if (exception == kIrregular && taken && expected_error.empty() &&
       topology.count_whole_cores(*taken) < topology.count_whole_cores(expected)) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "family.h"
+#include "fields.h"
 #include "state/go_json.h"
 
 namespace corehold::vectors {
@@ -20,19 +21,6 @@ using Version = CheckpointVersion;
 
 Error bad_line(std::string_view what) {
   return {Code::kInvalid, fmt::format("checkpoint vector: {}", what)};
-}
-
-const json::value* find(const json::object& line, std::string_view field) {
-  const json::value* value = line.if_contains(field);
-  return value == nullptr || value->is_null() ? nullptr : value;
-}
-
-// An absent string is "".
-Result<std::string> text_of(const json::object& line, std::string_view field) {
-  const json::value* value = find(line, field);
-  if (value == nullptr) return std::string();
-  if (!value->is_string()) return bad_line(fmt::format("{} is not a string", field));
-  return std::string(value->get_string());
 }
 
 Result<SetsByContainer> sets_of(const json::value& value) {

@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include "family.h"
+#include "fields.h"
 #include "pod/pod_json.h"
 #include "pod/qos.h"
 #include "pod/quantity.h"
@@ -28,24 +29,6 @@ constexpr std::string_view kBeyondInt64 = "quantity beyond int64";
 
 Error missing(std::string_view key) {
   return Error{Code::kInvalid, fmt::format("the line has no usable field {:?}", key)};
-}
-
-Result<std::string> text_of(const json::object& line, std::string_view key) {
-  const json::value* found = line.if_contains(key);
-  if (found == nullptr || !found->is_string()) return missing(key);
-  return std::string(found->get_string());
-}
-
-Result<std::int64_t> number_of(const json::object& line, std::string_view key) {
-  const json::value* found = line.if_contains(key);
-  if (found == nullptr || !found->is_int64()) return missing(key);
-  return found->get_int64();
-}
-
-// An absent boolean is false.
-bool flag_of(const json::object& line, std::string_view key) {
-  const json::value* found = line.if_contains(key);
-  return found != nullptr && found->is_bool() && found->get_bool();
 }
 
 // Gathers the fields that differ: those that count, and those beyond int64.
@@ -88,9 +71,10 @@ Result<Verdict> judge_quantity(const json::object& line) {
   const std::string text = TRY(text_of(line, "in"));
   const auto parsed = Quantity::parse(text);
   Comparison comparison;
-  comparison.compare("ok", flag_of(line, "ok"), parsed.has_value());
-  if (!flag_of(line, "ok") || !parsed) {
-    if (!flag_of(line, "ok")) {
+  const bool is_valid = TRY(flag_of(line, "ok"));
+  comparison.compare("ok", is_valid, parsed.has_value());
+  if (!is_valid || !parsed) {
+    if (!is_valid) {
       comparison.compare("error", TRY(text_of(line, "error")),
                          parsed ? std::string() : parsed.error().message);
     }
@@ -106,7 +90,7 @@ Result<Verdict> judge_quantity(const json::object& line) {
                      std::string(name_of(quantity.format())));
   comparison.compare("sign", TRY(number_of(line, "sign")),
                      static_cast<std::int64_t>(quantity.sign()));
-  comparison.compare("integralCPU", flag_of(line, "integralCPU"), quantity.is_integral_cpu(),
+  comparison.compare("integralCPU", TRY(flag_of(line, "integralCPU")), quantity.is_integral_cpu(),
                      !milli_fits || !value_fits);
   return comparison.verdict();
 }
@@ -121,7 +105,7 @@ Result<Verdict> judge_compare(const json::object& line) {
   const std::int64_t order = a < b ? -1 : a > b ? 1 : 0;
   Comparison comparison;
   comparison.compare("cmp", TRY(number_of(line, "cmp")), order);
-  comparison.compare("equal", flag_of(line, "equal"), a == b);
+  comparison.compare("equal", TRY(flag_of(line, "equal")), a == b);
   comparison.compare("sum", TRY(text_of(line, "sum")), sum.str(), !fits(sum, 0));
   comparison.compare("diff", TRY(text_of(line, "diff")), difference.str(), !fits(difference, 0));
   return comparison.verdict();
@@ -134,9 +118,10 @@ Result<Verdict> judge_qos(const json::object& line) {
   if (gates_value == nullptr || !gates_value->is_object()) return missing("gates");
   const json::object& gates = gates_value->get_object();
   const Pod pod = TRY(pod_from_json(pod_value->get_object()));
-  const QosClass qos = qos_class(pod, {.pod_level_resources = flag_of(gates, "PodLevelResources"),
-                                       .pod_level_resources_fix_kubelet_qos_class =
-                                           flag_of(gates, "PodLevelResourcesFixKubeletQOSClass")});
+  const QosClass qos =
+      qos_class(pod, {.pod_level_resources = TRY(flag_of(gates, "PodLevelResources")),
+                      .pod_level_resources_fix_kubelet_qos_class =
+                          TRY(flag_of(gates, "PodLevelResourcesFixKubeletQOSClass"))});
   Comparison comparison;
   comparison.compare("qos", TRY(text_of(line, "qos")), std::string(name_of(qos)));
   return comparison.verdict();

@@ -55,10 +55,10 @@ TopologyPolicy topology_policy_of(std::string_view name) {
 Result<StaticPolicy> make_policy(const json::object& line, const Topology& topology) {
   const json::object gates = TRY(object_of(line, "gates"));
   StaticConfig config;
-  config.options = TRY(parse_static_options(
-      TRY(texts_of(line, "options")),
-      {.alpha_options = TRY(flag_of(gates, "CPUManagerPolicyAlphaOptions")),
-       .beta_options = TRY(flag_of(gates, "CPUManagerPolicyBetaOptions"))}));
+  config.options = TRY(
+      parse_static_options(TRY(texts_of(line, "options")),
+                           {.alpha_options = TRY(flag_of(gates, "CPUManagerPolicyAlphaOptions")),
+                            .beta_options = TRY(flag_of(gates, "CPUManagerPolicyBetaOptions"))}));
   config.reserved = TRY(cpus_of(line, "reservedCPUs"));
   config.reserved_count = static_cast<int>(TRY(number_of(line, "numReservedCPUs")));
   config.topology_policy = topology_policy_of(TRY(text_of(line, "topologyManagerPolicy")));
@@ -119,16 +119,15 @@ class Replay {
       const json::value* value = find(step, name);
       return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
     };
-    const std::string where =
-        fmt::format("{} {}/{}: ", at("op"), at("pod"), at("container"));
+    const std::string where = fmt::format("{} {}/{}: ", at("op"), at("pod"), at("container"));
     failed_ = Verdict::failed(where + std::move(expected), where + std::move(actual));
   }
 
   void check_reserved() {
     const auto reserved = cpus_of(line_, "effectiveReserved");
     const auto cores = cpus_of(line_, "effectiveReservedPhysical");
-    const bool same = reserved && cores && *reserved == policy_.reserved() &&
-                      *cores == policy_.reserved_cores();
+    const bool same =
+        reserved && cores && *reserved == policy_.reserved() && *cores == policy_.reserved_cores();
     if (same) return;
     if (!topology_.is_regular()) {
       exception_ = kIrregular;
@@ -141,7 +140,8 @@ class Replay {
   // What ours answers: the new state, or the text of the error.
   Result<void> act(const json::object& step, State& state, std::string& error) const {
     const std::string op = TRY(text_of(step, "op"));
-    const ContainerRef ref{.pod = TRY(text_of(step, "pod")), .container = TRY(text_of(step, "container"))};
+    const ContainerRef ref{.pod = TRY(text_of(step, "pod")),
+                           .container = TRY(text_of(step, "container"))};
     if (op == "start") {
       auto begun = policy_.start(TRY(state_of(TRY(object_of(line_, "initial")))));
       if (!begun) error = begun.error().message;
@@ -154,7 +154,8 @@ class Replay {
       const Pod& pod = pods_.at(ref.pod);
       for (const auto& list : {pod.init_containers, pod.containers}) {
         for (const Container& container : list) {
-          TRY(allocate({.pod = ref.pod, .container = container.name}, TRY(affinity_of(step)), state, error));
+          TRY(allocate({.pod = ref.pod, .container = container.name}, TRY(affinity_of(step)), state,
+                       error));
         }
       }
     } else if (op == "remove") {
@@ -165,8 +166,8 @@ class Replay {
     return {};
   }
 
-  Result<void> allocate(const ContainerRef& ref, const std::optional<NodeSet>& affinity, State& state,
-                        std::string& error) const {
+  Result<void> allocate(const ContainerRef& ref, const std::optional<NodeSet>& affinity,
+                        State& state, std::string& error) const {
     const auto pod = pods_.find(ref.pod);
     const Container* container = pod == pods_.end() ? nullptr : pod->second.find(ref.container);
     if (container == nullptr) {
@@ -231,7 +232,8 @@ class Replay {
   // The first invariant that the expected state breaks where ours does not.
   std::optional<Invariant> fault_of(const State& expected) const {
     std::set<std::string> shared_faults;
-    for (const Violation& ours : violations(state_, policy_.rules())) shared_faults.insert(ours.message);
+    for (const Violation& ours : violations(state_, policy_.rules()))
+      shared_faults.insert(ours.message);
     for (const Violation& theirs : violations(expected, policy_.rules())) {
       if (!shared_faults.contains(theirs.message)) return theirs.invariant;
     }
@@ -268,7 +270,8 @@ class Replay {
 // A refusal of the kubelet's constructor that KEP-5554 does not share. Ours goes on,
 // perhaps to another reason to refuse.
 bool is_extra_pair(std::string_view error) {
-  return error.find("prefer-align-cpus-by-uncorecache and distribute-cpus") != std::string_view::npos;
+  return error.find("prefer-align-cpus-by-uncorecache and distribute-cpus") !=
+         std::string_view::npos;
 }
 
 }  // namespace

@@ -25,7 +25,6 @@ class PublicVectors : public testing::TestWithParam<Family> {};
 
 TEST_P(PublicVectors, AllLinesAgreeOrFallUnderAKnownException) {
   const Family& family = GetParam();
-  if (judge_of(family.name) == nullptr) GTEST_SKIP() << family.name << " is not supported yet";
   const auto reports = run_directory(COREHOLD_SOURCE_DIR "/tests/vectors/data",
                                      {.family = family.name, .failures_kept = 10});
   ASSERT_TRUE(reports) << reports.error().message;
@@ -40,24 +39,35 @@ TEST_P(PublicVectors, AllLinesAgreeOrFallUnderAKnownException) {
   }
 }
 
+const std::set<std::string> kAllocateExceptions{"hang", "slice aliasing", "irregular machine",
+                                                "kubelet gives CPUs that are not available"};
+
+const std::set<std::string> kPolicyExceptions{"hang",
+                                              "slice aliasing",
+                                              "irregular machine",
+                                              "option pair only the kubelet refuses",
+                                              "gate PodLevelResourceManagers",
+                                              "kubelet leaves a CPU given twice or to nobody",
+                                              "kubelet leaves a reserved CPU given",
+                                              "kubelet leaves a core split under full-pcpus-only",
+                                              "kubelet leaves an empty shared pool"};
+
+// The numbers passed are those of today: a line that is newly skipped shows.
 INSTANTIATE_TEST_SUITE_P(
     Family, PublicVectors,
     testing::Values(Family{.name = "cpuset", .lines = 1522, .least_passed = 1522},
                     Family{.name = "allocate",
                            .lines = 19883,
-                           .least_passed = 16000,
-                           .may_be_skipped = {"hang", "breaks an invariant", "slice aliasing",
-                                              "irregular machine"}},
+                           .least_passed = 19416,
+                           .may_be_skipped = kAllocateExceptions},
                     Family{.name = "static_policy",
                            .lines = 1803,
-                           .least_passed = 1200,
-                           .may_be_skipped = {"hang", "breaks an invariant", "slice aliasing",
-                                              "irregular machine", "PodLevelResourceManagers",
-                                              "option pair"}},
+                           .least_passed = 1341,
+                           .may_be_skipped = kPolicyExceptions},
                     Family{.name = "checkpoint", .lines = 1470, .least_passed = 1470},
                     Family{.name = "quantity_qos",
                            .lines = 3564,
-                           .least_passed = 3000,
+                           .least_passed = 3078,
                            .may_be_skipped = {"quantity beyond int64"}}),
     [](const auto& tested) { return tested.param.name; });
 
