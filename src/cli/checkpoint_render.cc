@@ -25,7 +25,7 @@ std::string_view checksum_state(const Checkpoint& checkpoint) {
 // What a terminal must not interpret is escaped; nothing is shown as "-".
 std::string shown(const std::string& text) {
   if (text.empty()) return "-";
-  const std::string quoted = go_quoted(text);
+  std::string quoted = go_quoted(text);
   if (quoted.size() == text.size() + 2) return text;
   return quoted;
 }

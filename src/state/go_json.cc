@@ -109,10 +109,12 @@ bool may_have_surrogates(std::string_view text) {
 // Builds the tree from the parser's events.
 class TreeBuilder {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): names that Boost.JSON asks for
   static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_array_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_key_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_string_size = std::numeric_limits<std::size_t>::max();
+  // NOLINTEND(readability-identifier-naming)
   using Ec = json::error_code;
 
   JsonValue take() { return std::move(root_); }

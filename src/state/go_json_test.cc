@@ -2,6 +2,7 @@
 #include "state/go_json.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 namespace corehold {
 namespace {
@@ -89,6 +90,14 @@ TEST(GoJsonWriter, GrowsAsItIsWritten) {
   }
   EXPECT_EQ(out.view(), expected);
   EXPECT_EQ(std::move(out).take(), expected);
+}
+
+RC_GTEST_PROP(GoJsonWriter, WritesWhatTheParserReads, ()) {
+  const auto text = *rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127));
+  RC_ASSERT(text_of(escaped(text)) == text);
+  const auto any = *rc::gen::arbitrary<std::string>();
+  const std::string once = text_of(escaped(any));
+  RC_ASSERT(text_of(escaped(once)) == once);
 }
 
 TEST(GoQuoted, IsWhatPercentQShows) {
