@@ -64,39 +64,37 @@ constexpr TakeOptions kPlain{};
 constexpr TakeOptions kUncore{.prefer_uncore = true};
 constexpr TakeOptions kSpread{.order = CpuOrder::kSpread};
 
-BENCHMARK_CAPTURE(packed, 128 / n = N / 8, 128, 16, kPlain, 841'910);
-BENCHMARK_CAPTURE(packed, 128 / n = 3, 128, 3, kPlain, 981'363);
-BENCHMARK_CAPTURE(packed, 128 / n = N / 8 / uncore, 128, 16, kUncore, 1'927'903);
-BENCHMARK_CAPTURE(packed, 128 / n = N / 8 / spread, 128, 16, kSpread, 619'383);
-BENCHMARK_CAPTURE(packed, 128 / n = N / 2, 128, 64, kPlain, 1'309'218);
-BENCHMARK_CAPTURE(packed, 256 / n = N / 8, 256, 32, kPlain, 3'054'057);
-BENCHMARK_CAPTURE(packed, 256 / n = 3, 256, 3, kPlain, 3'771'679);
-BENCHMARK_CAPTURE(packed, 256 / n = N / 8 / uncore, 256, 32, kUncore, 11'021'025);
-BENCHMARK_CAPTURE(packed, 256 / n = N / 8 / spread, 256, 32, kSpread, 1'917'247);
-BENCHMARK_CAPTURE(packed, 256 / n = N / 2, 256, 128, kPlain, 6'080'780);
-BENCHMARK_CAPTURE(packed, 512 / n = N / 8, 512, 64, kPlain, 15'486'839);
-BENCHMARK_CAPTURE(packed, 512 / n = 3, 512, 3, kPlain, 14'509'402);
-BENCHMARK_CAPTURE(packed, 512 / n = N / 8 / uncore, 512, 64, kUncore, 65'243'093);
-BENCHMARK_CAPTURE(packed, 512 / n = N / 8 / spread, 512, 64, kSpread, 6'903'617);
-BENCHMARK_CAPTURE(packed, 512 / n = N / 2, 512, 256, kPlain, 17'597'959);
+BENCHMARK_CAPTURE(packed, 128_n16, 128, 16, kPlain, 841'910);
+BENCHMARK_CAPTURE(packed, 128_n3, 128, 3, kPlain, 981'363);
+BENCHMARK_CAPTURE(packed, 128_n16_uncore, 128, 16, kUncore, 1'927'903);
+BENCHMARK_CAPTURE(packed, 128_n16_spread, 128, 16, kSpread, 619'383);
+BENCHMARK_CAPTURE(packed, 128_n64, 128, 64, kPlain, 1'309'218);
+BENCHMARK_CAPTURE(packed, 256_n32, 256, 32, kPlain, 3'054'057);
+BENCHMARK_CAPTURE(packed, 256_n3, 256, 3, kPlain, 3'771'679);
+BENCHMARK_CAPTURE(packed, 256_n32_uncore, 256, 32, kUncore, 11'021'025);
+BENCHMARK_CAPTURE(packed, 256_n32_spread, 256, 32, kSpread, 1'917'247);
+BENCHMARK_CAPTURE(packed, 256_n128, 256, 128, kPlain, 6'080'780);
+BENCHMARK_CAPTURE(packed, 512_n64, 512, 64, kPlain, 15'486'839);
+BENCHMARK_CAPTURE(packed, 512_n3, 512, 3, kPlain, 14'509'402);
+BENCHMARK_CAPTURE(packed, 512_n64_uncore, 512, 64, kUncore, 65'243'093);
+BENCHMARK_CAPTURE(packed, 512_n64_spread, 512, 64, kSpread, 6'903'617);
+BENCHMARK_CAPTURE(packed, 512_n256, 512, 256, kPlain, 17'597'959);
 
 constexpr const char* kNuma8 = "2s4n8c2t";
 constexpr const char* kBig512 = "2s4n32c2t";
-BENCHMARK_CAPTURE(distributed, numa8_128 / uneven / n = 76, kNuma8, false, 76, 1, 3'323'168);
-BENCHMARK_CAPTURE(distributed, numa8_128 / uneven / n = 10, kNuma8, false, 10, 1, 462'733);
-BENCHMARK_CAPTURE(distributed, numa8_128 / uneven / n = 64 / g = 2, kNuma8, false, 64, 2,
-                  3'005'849);
-BENCHMARK_CAPTURE(distributed, numa8_512 / uneven / n = 253, kBig512, false, 253, 1, 35'519'607);
-BENCHMARK_CAPTURE(distributed, numa8_512 / uneven / n = 40, kBig512, false, 40, 1, 3'578'226);
-BENCHMARK_CAPTURE(distributed, numa8_512 / uneven / n = 256 / g = 2, kBig512, false, 256, 2,
-                  35'222'809);
-BENCHMARK_CAPTURE(distributed, numa8_128 / full / n = 81, kNuma8, true, 81, 1, 7'832'132);
-BENCHMARK_CAPTURE(distributed, numa8_128 / full / n = 60 / g = 2, kNuma8, true, 60, 2, 9'712'663);
-BENCHMARK_CAPTURE(distributed, numa8_128 / uneven / n = 80, kNuma8, false, 80, 1, 4'612'103);
-BENCHMARK_CAPTURE(distributed, numa8_512 / full / n = 321, kBig512, true, 321, 1, 37'731'174);
+BENCHMARK_CAPTURE(distributed, numa8_128_uneven_n76, kNuma8, false, 76, 1, 3'323'168);
+BENCHMARK_CAPTURE(distributed, numa8_128_uneven_n10, kNuma8, false, 10, 1, 462'733);
+BENCHMARK_CAPTURE(distributed, numa8_128_uneven_n64_g2, kNuma8, false, 64, 2, 3'005'849);
+BENCHMARK_CAPTURE(distributed, numa8_512_uneven_n253, kBig512, false, 253, 1, 35'519'607);
+BENCHMARK_CAPTURE(distributed, numa8_512_uneven_n40, kBig512, false, 40, 1, 3'578'226);
+BENCHMARK_CAPTURE(distributed, numa8_512_uneven_n256_g2, kBig512, false, 256, 2, 35'222'809);
+BENCHMARK_CAPTURE(distributed, numa8_128_full_n81, kNuma8, true, 81, 1, 7'832'132);
+BENCHMARK_CAPTURE(distributed, numa8_128_full_n60_g2, kNuma8, true, 60, 2, 9'712'663);
+BENCHMARK_CAPTURE(distributed, numa8_128_uneven_n80, kNuma8, false, 80, 1, 4'612'103);
+BENCHMARK_CAPTURE(distributed, numa8_512_full_n321, kBig512, true, 321, 1, 37'731'174);
 
-// The worst request of all: every count from 1 to what is free, the slowest reported.
-// A kubelet's worst known is its row n=253.
+// Requests of all sizes, to find the worst of ours; the worst known of a kubelet is
+// beside each.
 void worst_distributed(benchmark::State& state, bool full, int group) {
   const Topology topology = machine(kBig512, Numbering::kThreadsFar);
   const CpuSet available = full ? topology.cpus() : uneven(topology);
@@ -104,9 +102,9 @@ void worst_distributed(benchmark::State& state, bool full, int group) {
   take(state, topology, available, count, {.across_numa = true, .group_size = group});
   state.SetLabel("kubelet 35519607 ns");
 }
-BENCHMARK_CAPTURE(worst_distributed, numa8_512 / uneven, false, 1)->DenseRange(1, 484, 23);
-BENCHMARK_CAPTURE(worst_distributed, numa8_512 / uneven / g = 2, false, 2)->DenseRange(1, 242, 23);
-BENCHMARK_CAPTURE(worst_distributed, numa8_512 / full, true, 1)->DenseRange(1, 512, 23);
+BENCHMARK_CAPTURE(worst_distributed, numa8_512_uneven, false, 1)->DenseRange(1, 484, 23);
+BENCHMARK_CAPTURE(worst_distributed, numa8_512_uneven_g2, false, 2)->DenseRange(1, 242, 23);
+BENCHMARK_CAPTURE(worst_distributed, numa8_512_full, true, 1)->DenseRange(1, 512, 23);
 
 // Cost against CPUs, half full, an eighth of the machine requested.
 void cost(benchmark::State& state, TakeOptions options) {

@@ -46,16 +46,14 @@ constexpr StaticOptions kFull{.full_pcpus_only = true};
 constexpr StaticOptions kUncore{.prefer_align_by_uncore = true};
 constexpr StaticOptions kNuma{.full_pcpus_only = true, .distribute_across_numa = true};
 
-BENCHMARK_CAPTURE(allocate_and_release, none / 8, kNone, 8, 3'507'877);
-BENCHMARK_CAPTURE(allocate_and_release, none / 32, kNone, 32, 4'576'767);
-BENCHMARK_CAPTURE(allocate_and_release, full - pcpus - only / 8, kFull, 8, 3'931'352);
-BENCHMARK_CAPTURE(allocate_and_release, full - pcpus - only / 32, kFull, 32, 5'535'818);
-BENCHMARK_CAPTURE(allocate_and_release, uncore / 8, kUncore, 8, 1'153'732);
-BENCHMARK_CAPTURE(allocate_and_release, uncore / 32, kUncore, 32, 1'759'206);
-BENCHMARK_CAPTURE(allocate_and_release, across - numa + full - pcpus - only / 8, kNuma, 8,
-                  2'183'408);
-BENCHMARK_CAPTURE(allocate_and_release, across - numa + full - pcpus - only / 32, kNuma, 32,
-                  2'921'722);
+BENCHMARK_CAPTURE(allocate_and_release, none_8, kNone, 8, 3'507'877);
+BENCHMARK_CAPTURE(allocate_and_release, none_32, kNone, 32, 4'576'767);
+BENCHMARK_CAPTURE(allocate_and_release, full_pcpus_only_8, kFull, 8, 3'931'352);
+BENCHMARK_CAPTURE(allocate_and_release, full_pcpus_only_32, kFull, 32, 5'535'818);
+BENCHMARK_CAPTURE(allocate_and_release, uncore_8, kUncore, 8, 1'153'732);
+BENCHMARK_CAPTURE(allocate_and_release, uncore_32, kUncore, 32, 1'759'206);
+BENCHMARK_CAPTURE(allocate_and_release, across_numa_full_pcpus_only_8, kNuma, 8, 2'183'408);
+BENCHMARK_CAPTURE(allocate_and_release, across_numa_full_pcpus_only_32, kNuma, 32, 2'921'722);
 
 }  // namespace
 }  // namespace corehold

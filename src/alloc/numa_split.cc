@@ -60,7 +60,7 @@ std::vector<SplitShare> split_unweighed(const std::vector<SplitNode>& nodes,
   }
   if (request.align_by_socket) {
     for (const auto& [socket, among] : by_socket) {
-      if (socket < 0) continue;
+      if (socket == kSeveralSockets) continue;
       auto shares = split_over_largest(nodes, among, request, count);
       if (!shares.empty()) return shares;
     }

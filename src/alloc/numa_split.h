@@ -14,8 +14,10 @@ namespace corehold {
 // One NUMA node with free CPUs, in the order in which nodes are considered.
 struct SplitNode {
   int free = 0;
-  int socket = 0;  // only compared with the others'; -1 when it spans several
+  int socket = 0;  // only compared with the others'; kSeveralSockets when it spans them
 };
+
+inline constexpr int kSeveralSockets = -1;
 
 struct SplitRequest {
   int count = 0;       // CPUs wanted; a multiple of group_size

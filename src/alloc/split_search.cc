@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace corehold {
 namespace {
@@ -33,16 +34,49 @@ SplitSearch::SplitSearch(const std::vector<SplitNode>& nodes, const SplitRequest
 }
 
 std::vector<SplitShare> SplitSearch::run() {
+  start_from_largest();
+  if (best_.empty()) return {};
+  // Whatever scores no better than this comes too late; equal scores are still open.
+  lowest_ = most_squares_with_score(best_score_, lowest_) + 1;
+  best_score_ = kInfinite;
+  chosen_.clear();
   choose_from(0, count_);
   return best_;
 }
 
-bool SplitSearch::is_perfect() const {
-  return best_score_ == 0 && (!request_.align_by_socket || best_in_one_socket_);
+// Weighs the nodes with most free CPUs. When they cannot hold the request, no others
+// can. With align_by_socket, those of each socket come first.
+void SplitSearch::start_from_largest() {
+  if (request_.align_by_socket) {
+    std::set<int> sockets;
+    for (const SplitNode& node : nodes_) sockets.insert(node.socket);
+    sockets.erase(kSeveralSockets);
+    for (const int socket : sockets) {
+      choose_largest(socket);
+      if (static_cast<int>(chosen_.size()) == count_) weigh_chosen();
+    }
+    in_one_socket_only_ = !best_.empty();
+    if (in_one_socket_only_) return;
+  }
+  choose_largest(kSeveralSockets);
+  weigh_chosen();
+}
+
+// The `count_` nodes with most free CPUs, of one socket or of all; fewer if there are
+// not that many.
+void SplitSearch::choose_largest(int socket) {
+  chosen_.clear();
+  for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
+    if (socket == kSeveralSockets || node_at(index).socket == socket) chosen_.push_back(index);
+  }
+  std::stable_sort(chosen_.begin(), chosen_.end(),
+                   [this](int a, int b) { return node_at(a).free > node_at(b).free; });
+  if (static_cast<int>(chosen_.size()) > count_) chosen_.resize(static_cast<std::size_t>(count_));
+  std::sort(chosen_.begin(), chosen_.end());
 }
 
 void SplitSearch::choose_from(int first, int count) {
-  if (is_perfect()) return;
+  if (best_score_ == 0) return;
   if (count == 0) {
     weigh_chosen();
     return;
@@ -55,26 +89,24 @@ void SplitSearch::choose_from(int first, int count) {
   }
 }
 
+bool SplitSearch::is_in_one_socket() const {
+  const int socket = node_at(chosen_.front()).socket;
+  return socket != kSeveralSockets && std::all_of(chosen_.begin(), chosen_.end(), [&](int index) {
+           return node_at(index).socket == socket;
+         });
+}
+
 void SplitSearch::weigh_chosen() {
+  if (in_one_socket_only_ && !is_in_one_socket()) return;
   const int group = request_.group_size;
-  std::int64_t groups = 0;
+  int groups = 0;
   int even = even_;
-  bool in_one_socket = true;
   for (const int index : chosen_) {
-    const SplitNode& node = node_at(index);
-    groups += node.free / group;
-    even = std::min(even, node.free / group * group);
-    in_one_socket =
-        in_one_socket && node.socket >= 0 && node.socket == node_at(chosen_.front()).socket;
+    groups += node_at(index).free / group;
+    even = std::min(even, node_at(index).free / group * group);
   }
-  if (groups * group < request_.count) return;
+  if (groups < request_.count / group) return;
   if (even < even_ && !request_.align_by_socket) return;
-  if (request_.align_by_socket && in_one_socket != best_in_one_socket_) {
-    if (!in_one_socket) return;
-    lowest_ = kInfinite;  // nodes of one socket beat any others
-    best_score_ = kInfinite;
-  }
-  candidate_in_one_socket_ = request_.align_by_socket && in_one_socket;
   candidate_.clear();
   std::int64_t squares = squares_;
   for (const int index : chosen_) {
@@ -186,13 +218,23 @@ std::int64_t SplitSearch::score(std::int64_t squares) const {
   return std::llround(std::sqrt(static_cast<double>(deviation) / static_cast<double>(number)));
 }
 
+// The largest sum of squares that still has this score, which `squares` has.
+std::int64_t SplitSearch::most_squares_with_score(std::int64_t best, std::int64_t squares) const {
+  std::int64_t step = 1;
+  while (score(squares + step) == best) step *= 2;
+  std::int64_t most = squares;
+  for (; step > 0; step /= 2) {
+    if (score(most + step) == best) most += step;
+  }
+  return most;
+}
+
 void SplitSearch::offer(std::int64_t squares) {
   if (squares >= lowest_) return;
   lowest_ = squares;
   const std::int64_t candidate_score = score(squares);
   if (candidate_score >= best_score_) return;
   best_score_ = candidate_score;
-  best_in_one_socket_ = candidate_in_one_socket_;
   best_ = candidate_;
   for (const Extra& extra : extras_) {
     best_[static_cast<std::size_t>(extra.share)].extra_groups = extra.given;

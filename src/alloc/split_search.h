@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SplitSearch: weighs every way to split a request over k of the NUMA nodes and
-// remembers the first best one. The score is the standard deviation of the free
-// CPUs each node has left, in thousandths. What is left in all is the same for
-// every way, so the score grows with the sum of squares of what each node has
-// left; the search works on that sum and prunes by it.
+// SplitSearch: the best way to split a request over k of the NUMA nodes, the first
+// one where several are equally good. The score of a way is the standard deviation
+// of the free CPUs each node has left, in thousandths. What is left in all is the
+// same for every way, so the score grows with the sum of squares of what each node
+// has left: the search works on that sum, and starts from a way that is good already
+// (the nodes with most free), so that almost all others are passed over at once.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,10 @@ class SplitSearch {
   const SplitNode& node_at(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
   Extra& extra_at(int index) { return extras_[static_cast<std::size_t>(index)]; }
 
-  bool is_perfect() const;
+  void start_from_largest();
+  void choose_largest(int socket);
   void choose_from(int first, int count);
+  bool is_in_one_socket() const;
   void weigh_chosen();
   void weigh_extras(std::int64_t squares, int groups);
   void place_singles(std::int64_t squares, int first, int end, int count);
@@ -48,6 +51,7 @@ class SplitSearch {
   std::int64_t change_of(int index, int given) const;
   std::int64_t best_change(int groups) const;
   std::int64_t score(std::int64_t squares) const;
+  std::int64_t most_squares_with_score(std::int64_t score, std::int64_t squares) const;
   void offer(std::int64_t squares);
 
   const std::vector<SplitNode>& nodes_;
@@ -61,14 +65,13 @@ class SplitSearch {
   // The way being weighed.
   std::vector<int> chosen_;
   std::vector<SplitShare> candidate_;
-  bool candidate_in_one_socket_ = false;
   std::vector<Extra> extras_;
   std::vector<int> subset_;
 
   // The best so far.
+  bool in_one_socket_only_ = false;  // align_by_socket, and one socket can do it
   std::int64_t lowest_ = kInfinite;  // no sum of squares from here on can do better
   std::int64_t best_score_ = kInfinite;
-  bool best_in_one_socket_ = false;
   std::vector<SplitShare> best_;
 };
 

@@ -41,8 +41,8 @@ std::vector<SplitNode> split_nodes(const Topology& topology, const Accumulator& 
   std::vector<SplitNode> counted;
   for (const Slot node : nodes) {
     const std::vector<Slot>& sockets = topology.node(node).sockets;
-    counted.push_back(
-        {.free = free.free_in_node(node), .socket = sockets.size() == 1 ? sockets.front() : -1});
+    counted.push_back({.free = free.free_in_node(node),
+                       .socket = sockets.size() == 1 ? sockets.front() : kSeveralSockets});
   }
   return counted;
 }
