@@ -37,25 +37,58 @@ Result<IdSet<IdType, Capacity>> IdSet<IdType, Capacity>::parse(std::string_view 
   return set;
 }
 
+// The end of the run of members that starts at `first`: the first number after it that
+// is not in the set.
+template <typename IdType, int Capacity>
+int IdSet<IdType, Capacity>::run_end(int first) const {
+  int word = first / kBits;
+  const int bit = first % kBits;
+  const int members = std::countr_one(words_[index(word)] >> bit);
+  if (bit + members < kBits) return first + members;
+  for (++word; word < live_; ++word) {
+    if (~words_[index(word)] != 0) return word * kBits + std::countr_one(words_[index(word)]);
+  }
+  return word * kBits;
+}
+
+template <typename IdType, int Capacity>
+void IdSet<IdType, Capacity>::append_to(std::string& text) const {
+  constexpr std::size_t kLongestItem = 16;  // ",1234-1234" and some room
+  bool is_first = true;
+  for (int word = 0; word < live_;) {
+    // Members of this word that no run has covered yet.
+    const std::uint64_t rest = words_[index(word)];
+    if (rest == 0) {
+      ++word;
+      continue;
+    }
+    int next = word * kBits + std::countr_zero(rest);
+    while (true) {
+      const int end = run_end(next);
+      char item[kLongestItem];
+      char* out = item;
+      if (!is_first) *out++ = ',';
+      is_first = false;
+      out = std::to_chars(out, std::end(item), next).ptr;
+      if (end > next + 1) {
+        *out++ = '-';
+        out = std::to_chars(out, std::end(item), end - 1).ptr;
+      }
+      text.append(item, out);
+      word = end / kBits;
+      if (word >= live_) return;
+      const std::uint64_t after = words_[index(word)] & (~std::uint64_t{0} << (end % kBits));
+      if (after == 0) break;
+      next = word * kBits + std::countr_zero(after);
+    }
+    ++word;
+  }
+}
+
 template <typename IdType, int Capacity>
 std::string IdSet<IdType, Capacity>::str() const {
   std::string text;
-  const auto append = [&text](int number) {
-    char digits[12];
-    const auto written = std::to_chars(std::begin(digits), std::end(digits), number);
-    text.append(digits, written.ptr);
-  };
-  for (auto id = begin(); id != end();) {
-    const int first = (*id).value;
-    int last = first;
-    for (++id; id != end() && (*id).value == last + 1; ++id) ++last;
-    if (!text.empty()) text += ',';
-    append(first);
-    if (last > first) {
-      text += '-';
-      append(last);
-    }
-  }
+  append_to(text);
   return text;
 }
 

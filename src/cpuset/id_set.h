@@ -45,6 +45,8 @@ class IdSet {
 
   // Canonical kernel list format: ascending, runs of two or more joined by "-".
   std::string str() const;
+  // The same, after what `text` holds already.
+  void append_to(std::string& text) const;
 
   static constexpr bool can_hold(int number) { return number >= 0 && number < kCapacity; }
 
@@ -143,6 +145,7 @@ class IdSet {
   static constexpr std::size_t index(int word) { return static_cast<std::size_t>(word); }
   static constexpr std::uint64_t bit(int number) { return std::uint64_t{1} << (number % kBits); }
 
+  int run_end(int first) const;
   void copy_words(const IdSet& other) {
     std::copy_n(other.words_.begin(), other.live_, words_.begin());
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kubelet's checkpoint checksum: 32-bit FNV-1a over a dump of the Go struct.
-// The dump is hashed as it is produced, without a copy of it.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +10,10 @@
 
 namespace corehold {
 
-class Fnv1a {
- public:
-  void add(char c) { hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 16777619U; }
-  void add(std::string_view text) {
-    for (const char c : text) add(c);
-  }
-  std::uint32_t value() const { return hash_; }
+inline constexpr std::uint32_t kFnvBasis = 2166136261U;
 
- private:
-  std::uint32_t hash_ = 2166136261U;
-};
+// 32-bit FNV-1a of `text`, going on from `hash`.
+std::uint32_t fnv1a(std::string_view text, std::uint32_t hash = kFnvBasis);
 
 // What is hashed. Tables that a version lacks are null; v1 has `by_id` for entries.
 struct Preimage {

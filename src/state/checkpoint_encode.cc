@@ -108,7 +108,7 @@ void append_pod_entries_field(GoJsonWriter& out, const Content& content) {
 }
 
 // v4's `data`. It begins like the checkpoint around it, so `head` is taken over.
-std::string data_of(const Content& content, std::string_view head, std::size_t size_hint) {
+GoJsonWriter data_of(const Content& content, std::string_view head, std::size_t size_hint) {
   GoJsonWriter data(size_hint);
   data.raw(head);
   append_pod_entries_field(data, content);
@@ -117,7 +117,7 @@ std::string data_of(const Content& content, std::string_view head, std::size_t s
     append_baselines(data, content.promised);
   }
   data.raw("}");
-  return std::move(data).take();
+  return data;
 }
 
 // Bytes of the rows with their punctuation, so that the output grows once.
@@ -140,12 +140,12 @@ std::string encode(const Content& content, CheckpointVersion version) {
   GoJsonWriter out(version == CheckpointVersion::kV4 ? 3 * size_hint : size_hint);
   append_head(out, content);
   if (version == CheckpointVersion::kV4) {
-    const std::string data = data_of(content, out.view(), size_hint);
-    const ChecksumPair checksums = checksums_of(preimage, data);
+    const GoJsonWriter data = data_of(content, out.view(), size_hint);
+    const ChecksumPair checksums = checksums_of(preimage, data.view());
     out.raw(",\"checksum\":");
     append_number(out, checksums.checksum);
     out.raw(",\"data\":");
-    out.text(data);
+    out.json_as_text(data.view());
     out.raw(",\"dataChecksum\":");
     append_number(out, checksums.data_checksum);
   } else {
@@ -158,7 +158,7 @@ std::string encode(const Content& content, CheckpointVersion version) {
     append_number(out, checksum_of(preimage));
   }
   out.raw("}");
-  return std::move(out).take();
+  return out.str();
 }
 
 // The texts of many sets in one buffer.
@@ -167,7 +167,7 @@ class TextArena {
   explicit TextArena(std::size_t count) { ends_.reserve(count); }
 
   void add(const CpuSet& set) {
-    text_ += set.str();
+    set.append_to(text_);
     ends_.push_back(text_.size());
   }
   // Valid once everything is added.

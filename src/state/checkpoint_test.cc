@@ -151,16 +151,12 @@ TEST(CheckpointEncode, WritesOurV3WithPromisedAfterEntries) {
       R"({"policyName":"static","defaultCpuSet":"0-1,8-15","entries":{"db":{"main":"2-5"},)"
       R"("web":{"a\u003cb":"6-7"}},"promised":{"db":{"main":"2-3"},"web":{"a\u003cb":"6-7"}},)"
       R"("checksum":)" +
-          std::to_string([] {
-            Fnv1a hash;
-            hash.add(
-                "(*state.CPUManagerCheckpoint){PolicyName:(string)static "
-                "DefaultCPUSet:(string)0-1,8-15 Entries:(map[string]map[string]string)"
-                "map[db:map[main:2-5] web:map[a<b:6-7]] "
-                "Promised:(map[string]map[string]string)"
-                "map[db:map[main:2-3] web:map[a<b:6-7]] Checksum:(checksum.Checksum)0}");
-            return hash.value();
-          }()) +
+          std::to_string(
+              fnv1a("(*state.CPUManagerCheckpoint){PolicyName:(string)static "
+                    "DefaultCPUSet:(string)0-1,8-15 Entries:(map[string]map[string]string)"
+                    "map[db:map[main:2-5] web:map[a<b:6-7]] "
+                    "Promised:(map[string]map[string]string)"
+                    "map[db:map[main:2-3] web:map[a<b:6-7]] Checksum:(checksum.Checksum)0}")) +
           "}");
 }
 

@@ -254,6 +254,13 @@ std::size_t plain_bytes(std::uint64_t word) {
   return static_cast<std::size_t>(std::countr_zero(special)) / 8;
 }
 
+// How many bytes at the start of `word` are neither a quote nor a backslash.
+std::size_t bytes_before_quote_or_backslash(std::uint64_t word) {
+  const auto zero = [](std::uint64_t bytes) { return (bytes - every(1)) & ~bytes; };
+  const std::uint64_t special = (zero(word ^ every('"')) | zero(word ^ every('\\'))) & every(0x80);
+  return static_cast<std::size_t>(std::countr_zero(special)) / 8;
+}
+
 // Writes the escape of a control character or one of < > &; at most 6 bytes.
 char* write_escape(char* to, std::uint8_t c) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -327,17 +334,22 @@ bool is_go_field(std::string_view key, std::string_view field) {
   return key.empty();
 }
 
-void GoJsonWriter::grow(std::size_t size) { buffer_.resize(std::max(2 * buffer_.size(), size)); }
+void GoJsonWriter::grow(std::size_t size) {
+  capacity_ = std::max(2 * capacity_, size);
+  auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
+  std::copy_n(buffer_.get(), used_, larger.get());
+  buffer_ = std::move(larger);
+}
 
 void GoJsonWriter::text(std::string_view text) {
   // Room for the rest with a backslash before each, one longer escape and a word, which
   // is stored whole before it is known how much of it counts. Renewed at every longer
   // escape.
   const auto room_at = [&](const char* to, std::size_t at) {
-    const auto used = static_cast<std::size_t>(to - buffer_.data());
+    const auto used = static_cast<std::size_t>(to - buffer_.get());
     return room(used, 2 * (text.size() - at) + kLongestEscape + kWord);
   };
-  char* to = room_at(buffer_.data() + used_, 0);
+  char* to = room_at(buffer_.get() + used_, 0);
   *to++ = '"';
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t count = std::min(kWord, text.size() - at);
@@ -369,12 +381,25 @@ void GoJsonWriter::text(std::string_view text) {
     at += length == 0 ? 1 : length;
   }
   *to++ = '"';
-  used_ = static_cast<std::size_t>(to - buffer_.data());
+  used_ = static_cast<std::size_t>(to - buffer_.get());
 }
 
-std::string GoJsonWriter::take() && {
-  buffer_.resize(used_);
-  return std::move(buffer_);
+void GoJsonWriter::json_as_text(std::string_view json) {
+  char* to = room(used_, 2 * json.size() + kWord + 2);
+  *to++ = '"';
+  for (std::size_t at = 0; at < json.size();) {
+    const std::size_t count = std::min(kWord, json.size() - at);
+    const std::uint64_t word = load_word(json.data() + at, count);
+    const std::size_t plain = std::min(count, bytes_before_quote_or_backslash(word));
+    std::memcpy(to, &word, kWord);
+    to += plain;
+    at += plain;
+    if (plain == count) continue;
+    *to++ = '\\';
+    *to++ = json[at++];
+  }
+  *to++ = '"';
+  used_ = static_cast<std::size_t>(to - buffer_.get());
 }
 
 std::string go_quoted(std::string_view text) {

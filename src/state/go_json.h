@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,7 @@ bool is_go_field(std::string_view key, std::string_view field);
 // Builds JSON text in one growing buffer.
 class GoJsonWriter {
  public:
-  explicit GoJsonWriter(std::size_t size_hint) : buffer_(size_hint, '\0') {}
+  explicit GoJsonWriter(std::size_t size_hint) { grow(size_hint); }
 
   // As it stands: punctuation, numbers, what is JSON already.
   void raw(std::string_view json) {
@@ -57,19 +58,24 @@ class GoJsonWriter {
   // `text` with its quotes, escaped as Go does: < > & and U+2028, U+2029 too; an
   // invalid byte becomes \ufffd.
   void text(std::string_view text);
+  // The same for a text that is JSON written by a GoJsonWriter: nothing in it needs an
+  // escape but quotes and backslashes.
+  void json_as_text(std::string_view json);
 
-  std::string_view view() const { return std::string_view(buffer_).substr(0, used_); }
-  std::string take() &&;
+  // What was written so far; valid until more is.
+  std::string_view view() const { return {buffer_.get(), used_}; }
+  std::string str() const { return std::string(view()); }
 
  private:
   // Where to write next, with room for at least `size` bytes after `used`.
   char* room(std::size_t used, std::size_t size) {
-    if (buffer_.size() < used + size) grow(used + size);
-    return buffer_.data() + used;
+    if (capacity_ < used + size) grow(used + size);
+    return buffer_.get() + used;
   }
   void grow(std::size_t size);
 
-  std::string buffer_;
+  std::unique_ptr<char[]> buffer_;  // not a string, which would be filled with zeros first
+  std::size_t capacity_ = 0;
   std::size_t used_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 std::string escaped(std::string_view text) {
   GoJsonWriter out(0);
   out.text(text);
-  return std::move(out).take();
+  return out.str();
 }
 
 std::string text_of(std::string_view bytes) {
@@ -89,7 +89,14 @@ TEST(GoJsonWriter, GrowsAsItIsWritten) {
     expected += R"({"\u003c\u003c\u003c\u003c\u003c\u003c\u003c")";
   }
   EXPECT_EQ(out.view(), expected);
-  EXPECT_EQ(std::move(out).take(), expected);
+  EXPECT_EQ(out.str(), expected);
+}
+
+RC_GTEST_PROP(GoJsonWriter, QuotesItsOwnJsonLikeAnyText, ()) {
+  const std::string json = escaped(*rc::gen::container<std::string>(rc::gen::arbitrary<char>()));
+  GoJsonWriter out(0);
+  out.json_as_text(json);
+  RC_ASSERT(out.str() == escaped(json));
 }
 
 RC_GTEST_PROP(GoJsonWriter, WritesWhatTheParserReads, ()) {
