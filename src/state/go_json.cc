@@ -334,10 +334,10 @@ bool is_go_field(std::string_view key, std::string_view field) {
   return key.empty();
 }
 
-void GoJsonWriter::grow(std::size_t size) {
+void GoJsonWriter::grow(std::size_t size, std::size_t keep) {
   capacity_ = std::max(2 * capacity_, size);
   auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
-  std::copy_n(buffer_.get(), used_, larger.get());
+  std::copy_n(buffer_.get(), keep, larger.get());
   buffer_ = std::move(larger);
 }
 

@@ -48,7 +48,7 @@ bool is_go_field(std::string_view key, std::string_view field);
 // Builds JSON text in one growing buffer.
 class GoJsonWriter {
  public:
-  explicit GoJsonWriter(std::size_t size_hint) { grow(size_hint); }
+  explicit GoJsonWriter(std::size_t size_hint) { grow(size_hint, 0); }
 
   // As it stands: punctuation, numbers, what is JSON already.
   void raw(std::string_view json) {
@@ -69,10 +69,11 @@ class GoJsonWriter {
  private:
   // Where to write next, with room for at least `size` bytes after `used`.
   char* room(std::size_t used, std::size_t size) {
-    if (capacity_ < used + size) grow(used + size);
+    if (capacity_ < used + size) grow(used + size, used);
     return buffer_.get() + used;
   }
-  void grow(std::size_t size);
+  // Makes room for `size` bytes and keeps the first `keep`.
+  void grow(std::size_t size, std::size_t keep);
 
   std::unique_ptr<char[]> buffer_;  // not a string, which would be filled with zeros first
   std::size_t capacity_ = 0;
