@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "cpuset/list_format.h"
-#include "state/go_json.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {

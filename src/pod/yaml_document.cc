@@ -17,6 +17,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include "base/utf8.h"
 #include "pod/json_field.h"
 #include "pod/pod_json.h"
 #include "pod/yaml_scalar.h"
@@ -26,26 +27,13 @@ namespace {
 
 namespace json = boost::json;
 
-// How many bytes the UTF-8 sequence at the front of `text` has; 0 when it is not one,
-// or is a character that YAML does not allow.
-std::size_t character_size(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) {
-    const bool is_allowed =
-        lead >= 0x20 ? lead != 0x7f : lead == '\t' || lead == '\n' || lead == '\r';
-    return is_allowed ? 1 : 0;
-  }
-  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool is_overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool is_surrogate = lead == 0xed && second > 0x9f;
-  const bool is_beyond = lead == 0xf4 && second > 0x8f;
-  return is_overlong || is_surrogate || is_beyond ? 0 : size;
+// How many bytes the character at `at` has; 0 when it is not UTF-8, or a control
+// character that YAML does not allow.
+std::size_t character_size(std::string_view text, std::size_t at) {
+  const unsigned lead = byte_at(text, at);
+  const bool is_control =
+      lead == 0x7f || (lead < 0x20 && lead != '\t' && lead != '\n' && lead != '\r');
+  return is_control ? 0 : rune_length(text, at);
 }
 
 Error at_line(std::size_t line, std::string_view problem) {
@@ -54,7 +42,7 @@ Error at_line(std::size_t line, std::string_view problem) {
 
 Result<void> check_characters(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t size = character_size(text.substr(i));
+    const std::size_t size = character_size(text, i);
     if (size == 0) {
       const auto line =
           std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');

@@ -6,7 +6,7 @@
 
 #include "state/checkpoint.h"
 #include "state/checkpoint_checksum.h"
-#include "state/go_json.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "state/checkpoint.h"
 #include "state/checkpoint_unmarshal.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "state/go_json_writer.h"
+
 namespace corehold {
 namespace {
 

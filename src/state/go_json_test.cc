@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "state/go_json_writer.h"
+
 namespace corehold {
 namespace {
 

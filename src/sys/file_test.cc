@@ -46,7 +46,8 @@ TEST(ErrnoName, IsTheSymbolOrElseTheNumber) {
 }
 
 TEST_F(WriteFileAtomically, WritesWhatReadFileReads) {
-  const std::string content = std::string("a\0b", 3) + std::string(200'000, 'x');
+  std::string content("a\0b", 3);
+  content.append(200'000, 'x');
   ASSERT_TRUE(write_file_atomically(path("state"), content));
   EXPECT_EQ(*read_file(path("state"), 1 << 20), content);
   EXPECT_EQ(names(), std::vector<std::string>{"state"});

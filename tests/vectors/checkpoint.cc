@@ -11,7 +11,6 @@
 
 #include "family.h"
 #include "fields.h"
-#include "state/go_json.h"
 
 namespace corehold::vectors {
 namespace {

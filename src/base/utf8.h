@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// UTF-8, as far as deciding what is well-formed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace corehold {
+
+// The byte at `at`; 0 beyond the end.
+inline std::uint8_t byte_at(std::string_view text, std::size_t at) {
+  return at < text.size() ? static_cast<std::uint8_t>(text[at]) : std::uint8_t{0};
+}
+
+// Length of the well-formed UTF-8 sequence at `at`, 0 when there is none.
+std::size_t rune_length(std::string_view text, std::size_t at);
+
+}  // namespace corehold

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/utf8.h"
+
+#include <gtest/gtest.h>
+
+namespace corehold {
+namespace {
+
+TEST(RuneLength, KnowsEveryWellFormedLength) {
+  EXPECT_EQ(rune_length("a", 0), 1U);
+  EXPECT_EQ(rune_length("\xc3\xbc", 0), 2U);
+  EXPECT_EQ(rune_length("\xe2\x82\xac", 0), 3U);
+  EXPECT_EQ(rune_length("\xf0\x9f\x98\x80", 0), 4U);
+  EXPECT_EQ(rune_length("a\xc3\xbc", 1), 2U);
+}
+
+TEST(RuneLength, IsZeroForWhatIsNotUtf8) {
+  for (const char* text : {"\x80", "\xc0\xaf", "\xc3", "\xc3(", "\xe0\x80\x80", "\xed\xa0\x80",
+                           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xff"}) {
+    EXPECT_EQ(rune_length(text, 0), 0U) << text;
+  }
+}
+
+}  // namespace
+}  // namespace corehold
