@@ -113,9 +113,11 @@ class [[nodiscard]] Result<void> {
 #define TRY(expression) COREHOLD_TRY_NUMBERED(expression, __COUNTER__)
 #define COREHOLD_TRY_NUMBERED(expression, number) COREHOLD_TRY_NAMED(expression, number)
 #define COREHOLD_TRY_NAMED(expression, number) COREHOLD_TRY_IN(expression, try_result_##number)
+// NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared takes none
 #define COREHOLD_TRY_IN(expression, name)                  \
   __extension__({                                          \
     auto name = (expression);                              \
     if (!name.has_value()) return std::move(name).error(); \
     *std::move(name);                                      \
   })
+// NOLINTEND(bugprone-macro-parentheses)

@@ -3,8 +3,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -16,11 +14,13 @@
 #include "discover/synthetic_text.h"
 #include "discover/trial.h"
 #include "discover/xml_check.h"
+#include "sys/file.h"
 
 namespace corehold {
 namespace {
 
 constexpr const char* kIsolatedPath = "/sys/devices/system/cpu/isolated";
+constexpr std::size_t kMaxListBytes = 1U << 16U;
 
 struct Destroy {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
@@ -74,9 +74,9 @@ Result<Topology> topology_from_host() {
         "HWLOC_SYNTHETIC, HWLOC_FSROOT and HWLOC_THISSYSTEM, or name the file as xml:FILE"};
   }
   // No such file on kernels built without isolation: nothing is isolated.
-  std::ifstream file(kIsolatedPath);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return read_topology(handle.get(), TRY(parse_isolated(text)));
+  const auto text = read_file(kIsolatedPath, kMaxListBytes);
+  if (!text && text.error().code != Code::kNotFound) return text.error();
+  return read_topology(handle.get(), TRY(parse_isolated(text ? *text : "")));
 }
 
 Result<Topology> topology_from_xml(std::string_view text) {

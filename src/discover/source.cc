@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "discover/source.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-
 #include <fmt/format.h>
 
 #include "discover/hwloc_source.h"
+#include "sys/file.h"
 
 namespace corehold {
 namespace {
@@ -18,32 +14,6 @@ constexpr std::string_view kSyntheticPrefix = "synthetic:";
 
 // The largest machine we accept exports to about 3 MB.
 constexpr std::size_t kMaxXmlBytes = 64U << 20U;
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
-};
-
-Result<std::string> read_text(const std::string& path) {
-  const auto io_error = [&](int number) {
-    return Error{Code::kIo, fmt::format("read {}: {}", path, std::strerror(number))};
-  };
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "re"));
-  if (file == nullptr) return io_error(errno);
-  std::string text;
-  char chunk[1U << 16U];
-  while (true) {
-    const std::size_t got = std::fread(chunk, 1, sizeof(chunk), file.get());
-    if (got == 0) break;
-    text.append(chunk, got);
-    if (text.size() > kMaxXmlBytes) {
-      return Error{Code::kInvalid,
-                   fmt::format("{}: larger than {} MB, which no machine's topology is", path,
-                               kMaxXmlBytes >> 20U)};
-    }
-  }
-  if (std::ferror(file.get()) != 0) return io_error(errno);
-  return text;
-}
 
 Result<Topology> named(std::string_view name, Result<Topology> result) {
   if (!result) return wrap(name, result.error());
@@ -85,7 +55,7 @@ Result<Topology> discover(const Source& source) {
     case Source::Kind::kHost:
       return named("topology of this host", topology_from_host());
     case Source::Kind::kXml:
-      return named(source.detail, topology_from_xml(TRY(read_text(source.detail))));
+      return named(source.detail, topology_from_xml(TRY(read_file(source.detail, kMaxXmlBytes))));
     case Source::Kind::kSynthetic:
       return named("synthetic description", topology_from_synthetic(source.detail));
   }

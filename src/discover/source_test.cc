@@ -29,11 +29,11 @@ TEST(SourceParse, RefusesEverythingElseByName) {
 TEST(Discover, SaysWhichFileCannotBeRead) {
   const auto missing = discover(*Source::parse("xml:/nonexistent/machine.xml"));
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().code, Code::kIo);
-  EXPECT_EQ(missing.error().message, "read /nonexistent/machine.xml: No such file or directory");
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+  EXPECT_EQ(missing.error().message, "open /nonexistent/machine.xml: ENOENT");
   const auto folder = discover(*Source::parse("xml:/"));
   ASSERT_FALSE(folder);
-  EXPECT_EQ(folder.error().message, "read /: Is a directory");
+  EXPECT_EQ(folder.error().message, "read /: EISDIR");
 }
 
 }  // namespace
