@@ -33,6 +33,7 @@ std::vector<SplitShare> split_over_largest(const std::vector<SplitNode>& nodes,
     even = groups_of(among.back());
   }
   std::vector<SplitShare> shares;
+  shares.reserve(among.size());
   for (const int index : among) {
     shares.push_back({.node = index, .even = even * group, .extra_groups = 0});
   }
@@ -48,7 +49,7 @@ std::vector<SplitShare> split_over_largest(const std::vector<SplitNode>& nodes,
   return shares;
 }
 
-// Above kMaxWeighedNodes: with align_by_socket the lowest socket that can hold the
+// Without weighing every way: with align_by_socket the lowest socket that can hold the
 // request alone, else all nodes.
 std::vector<SplitShare> split_unweighed(const std::vector<SplitNode>& nodes,
                                         const SplitRequest& request, int count) {
@@ -68,14 +69,23 @@ std::vector<SplitShare> split_unweighed(const std::vector<SplitNode>& nodes,
   return split_over_largest(nodes, all, request, count);
 }
 
+std::vector<SplitShare> split_over(const std::vector<SplitNode>& nodes, const SplitRequest& request,
+                                   int count) {
+  if (nodes.size() <= kMaxWeighedNodes) {
+    SplitSearch search(nodes, request, count);
+    auto shares = search.run();
+    if (search.is_complete()) return shares;
+  }
+  return split_unweighed(nodes, request, count);
+}
+
 }  // namespace
 
 std::optional<std::vector<SplitShare>> split_over_nodes(const std::vector<SplitNode>& nodes,
                                                         const SplitRequest& request) {
   const int number = static_cast<int>(nodes.size());
   for (int count = request.fewest; count <= std::min(request.most, number); ++count) {
-    auto shares = number <= kMaxWeighedNodes ? SplitSearch(nodes, request, count).run()
-                                             : split_unweighed(nodes, request, count);
+    auto shares = split_over(nodes, request, count);
     if (!shares.empty()) return shares;
   }
   return std::nullopt;

@@ -36,10 +36,10 @@ struct SplitShare {
   bool operator==(const SplitShare&) const = default;
 };
 
-// Up to this many nodes every combination is weighed and the answer is exact. Above
-// (where the kubelet does not return in useful time) the nodes with most free CPUs
-// are taken, and the extra groups come from those with most left: polynomial, and
-// equally deterministic.
+// Up to this many nodes every way is weighed and the answer is exact. With more nodes
+// (where the kubelet does not return in useful time), and with so uneven ones that
+// there are too many ways to weigh, the nodes with most free CPUs are taken, and the
+// extra groups come from those with most left: quick, and equally deterministic.
 inline constexpr int kMaxWeighedNodes = 16;
 
 // No value when no number of nodes in range can hold the request evenly.

@@ -13,6 +13,7 @@ using Shares = std::vector<SplitShare>;
 
 std::vector<SplitNode> nodes(const std::vector<int>& free) {
   std::vector<SplitNode> list;
+  list.reserve(free.size());
   for (const int count : free) list.push_back({.free = count, .socket = 0});
   return list;
 }
@@ -48,6 +49,32 @@ TEST(NumaSplit, PrefersNodesOfOneSocket) {
   ASSERT_TRUE(shares);
   EXPECT_EQ(four[static_cast<std::size_t>(shares->front().node)].socket,
             four[static_cast<std::size_t>(shares->back().node)].socket);
+}
+
+TEST(NumaSplit, PrefersNodesOfOneSocketAmongMany) {
+  // More nodes than are weighed: 20 of them, ten a socket.
+  std::vector<SplitNode> many;
+  for (int i = 0; i < 20; ++i) many.push_back({.free = 8, .socket = i / 10});
+  const SplitRequest request{.count = 80, .fewest = 10, .most = 20, .align_by_socket = true};
+  const auto shares = split_over_nodes(many, request);
+  ASSERT_TRUE(shares);
+  EXPECT_EQ(shares->size(), 10U);
+  for (const SplitShare& share : *shares) {
+    EXPECT_EQ(many[static_cast<std::size_t>(share.node)].socket, 0);
+  }
+}
+
+TEST(NumaSplit, GivesUpWeighingBeforeItTakesLong) {
+  std::vector<SplitNode> uneven;
+  for (const int free : {52, 45, 3, 1, 14, 2, 58, 2, 3, 60, 11, 36, 17, 43, 1142, 1143}) {
+    uneven.push_back({.free = free, .socket = static_cast<int>(uneven.size())});
+  }
+  const auto shares =
+      split_over_nodes(uneven, {.count = 2202, .fewest = 9, .most = 16, .align_by_socket = true});
+  ASSERT_TRUE(shares);
+  int sum = 0;
+  for (const SplitShare& share : *shares) sum += share.even + share.extra_groups;
+  EXPECT_EQ(sum, 2202);
 }
 
 TEST(NumaSplit, SaysWhenNothingFitsEvenly) {

@@ -241,6 +241,7 @@ class Reference {
   }
   static std::vector<int> pick(const std::vector<int>& left, const std::vector<int>& all) {
     std::vector<int> values;
+    values.reserve(all.size());
     for (const int n : all) values.push_back(left[static_cast<std::size_t>(n)]);
     return values;
   }

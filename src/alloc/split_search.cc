@@ -2,7 +2,6 @@
 #include "alloc/split_search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
@@ -76,7 +75,7 @@ void SplitSearch::choose_largest(int socket) {
 }
 
 void SplitSearch::choose_from(int first, int count) {
-  if (best_score_ == 0) return;
+  if (best_score_ == 0 || !is_complete()) return;
   if (count == 0) {
     weigh_chosen();
     return;
@@ -150,6 +149,7 @@ void SplitSearch::weigh_extras(std::int64_t squares, int groups) {
 
 // One group from each of `count` nodes out of [first, end).
 void SplitSearch::place_singles(std::int64_t squares, int first, int end, int count) {
+  if (!is_complete()) return;
   if (count == 0) {
     offer(squares);
     return;
@@ -163,6 +163,7 @@ void SplitSearch::place_singles(std::int64_t squares, int first, int end, int co
 
 // Subsets of `count` nodes, fewer than there are groups: several rounds.
 void SplitSearch::place_rounds(std::int64_t squares, int first, int count, int groups) {
+  if (!is_complete()) return;
   if (count == 0) {
     serve_rounds(squares, groups);
     return;
@@ -175,17 +176,29 @@ void SplitSearch::place_rounds(std::int64_t squares, int first, int count, int g
 }
 
 void SplitSearch::serve_rounds(std::int64_t squares, int groups) {
+  ++weighed_;
   int able = 0;
   for (const int index : subset_) able += extra_at(index).groups;
   if (able < groups) return;
   for (Extra& extra : extras_) extra.given = 0;
+  // As many rounds at once as nobody drops out in; the last, partial one singly.
   while (groups > 0) {
+    int able_nodes = 0;
+    int rounds = groups;
+    for (const int index : subset_) {
+      const int room = extra_at(index).groups - extra_at(index).given;
+      if (room == 0) continue;
+      ++able_nodes;
+      rounds = std::min(rounds, room);
+    }
+    rounds = std::min(rounds, groups / able_nodes);
     for (const int index : subset_) {
       Extra& extra = extra_at(index);
       if (groups == 0) break;
       if (extra.given == extra.groups) continue;
-      ++extra.given;
-      --groups;
+      const int given = std::max(rounds, 1);
+      extra.given += given;
+      groups -= given;
     }
   }
   for (const int index : subset_) squares += change_of(index, extra_at(index).given);
@@ -199,16 +212,32 @@ std::int64_t SplitSearch::change_of(int index, int given) const {
 // The most by which `groups` extra groups can lower the sum of squares: always taking
 // from the fullest node. No arrangement does better.
 std::int64_t SplitSearch::best_change(int groups) const {
-  std::array<int, kMaxWeighedNodes> left{};
-  const auto end = left.begin() + static_cast<std::ptrdiff_t>(extras_.size());
-  for (std::size_t i = 0; i < extras_.size(); ++i) left[i] = extras_[i].left;
-  std::int64_t total = 0;
-  for (; groups > 0; --groups) {
-    int& fullest = *std::max_element(left.begin(), end);
-    total += change(fullest, 1, request_.group_size);
-    fullest -= request_.group_size;
+  const int group = request_.group_size;
+  // Groups that leave a node until it has no more than `level` CPUs.
+  const auto above = [group](int left, int level) {
+    return left > level ? (left - level + group - 1) / group : 0;
+  };
+  const auto groups_above = [&](int level) {
+    int sum = 0;
+    for (const Extra& extra : extras_) sum += above(extra.left, level);
+    return sum;
+  };
+  int high = 0;
+  for (const Extra& extra : extras_) high = std::max(high, extra.left);
+  // The lowest level down to which `groups` groups reach.
+  int low = high - groups * group - 1;
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (groups_above(middle) <= groups ? high : low) = middle;
   }
-  return total;
+  std::int64_t total = 0;
+  for (const Extra& extra : extras_) {
+    const int given = above(extra.left, high);
+    total += change(extra.left, given, group);
+    groups -= given;
+  }
+  // What remains comes one each from nodes that stand exactly at the level.
+  return total + groups * change(high, 1, group);
 }
 
 std::int64_t SplitSearch::score(std::int64_t squares) const {
@@ -230,6 +259,7 @@ std::int64_t SplitSearch::most_squares_with_score(std::int64_t best, std::int64_
 }
 
 void SplitSearch::offer(std::int64_t squares) {
+  ++weighed_;
   if (squares >= lowest_) return;
   lowest_ = squares;
   const std::int64_t candidate_score = score(squares);

@@ -25,7 +25,12 @@ class SplitSearch {
   // Empty when no combination can hold the request evenly.
   std::vector<SplitShare> run();
 
+  // Whether run() has weighed all it had to; false when there were too many ways.
+  bool is_complete() const { return weighed_ <= kMaxWeighings; }
+
  private:
+  // About ten milliseconds' worth.
+  static constexpr int kMaxWeighings = 100'000;
   static constexpr std::int64_t kInfinite = std::numeric_limits<std::int64_t>::max();
 
   // A node considered for the extra groups that do not divide evenly.
@@ -73,6 +78,7 @@ class SplitSearch {
   std::int64_t lowest_ = kInfinite;  // no sum of squares from here on can do better
   std::int64_t best_score_ = kInfinite;
   std::vector<SplitShare> best_;
+  int weighed_ = 0;
 };
 
 }  // namespace corehold

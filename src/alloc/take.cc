@@ -152,10 +152,13 @@ CpuSet extend(const Topology& topology, CpuSet taken, const CpuSet& pool, int co
 
 Result<CpuSet> take_by_topology(const Topology& topology, const CpuSet& available, int count,
                                 const TakeOptions& options, const Held& held) {
-  if (count < 1) count = 0;
-  TRY(check_held(available, count, held));
-  if (count == 0) return CpuSet{};
+  count = std::max(count, 0);
+  if (options.group_size < 1) {
+    return Error{Code::kInvalid, fmt::format("CPUs in groups of {}", options.group_size)};
+  }
   const CpuSet known = available & topology.cpus();
+  TRY(check_held(known, count, held));
+  if (count == 0) return CpuSet{};
   if (count > known.size()) return too_few(count, available);
   if (held.keep.empty() && held.prefer.empty()) return take(topology, known, count, options);
   const bool grows = held.prefer.size() <= count;
@@ -164,8 +167,10 @@ Result<CpuSet> take_by_topology(const Topology& topology, const CpuSet& availabl
 }
 
 Result<CpuSet> take_whole_cores(const Topology& topology, const CpuSet& available, int count) {
-  const CpuSet whole = Accumulator(topology, available).take_exact_whole_cores(count);
-  if (whole.size() == count) return whole;
+  if (count >= 0 && count <= available.size()) {
+    const CpuSet whole = Accumulator(topology, available).take_exact_whole_cores(count);
+    if (whole.size() == count) return whole;
+  }
   return Error{Code::kUnaligned, fmt::format("the whole cores in {} do not add up to {} CPUs",
                                              available.str(), count)};
 }

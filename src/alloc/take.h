@@ -42,8 +42,9 @@ struct Held {
 // empty set. CPUs that the machine does not have are never taken.
 //
 // Fails with kExhausted when fewer than `count` CPUs are available, and with
-// kInvalid when keep is not a subset of prefer, either is not a subset of
-// available, or keep has more than `count` CPUs.
+// kInvalid when keep or prefer is not a subset of available (and of the machine), keep
+// is not a subset of a prefer that is not empty, keep has more than `count` CPUs, or
+// groups have no size.
 Result<CpuSet> take_by_topology(const Topology& topology, const CpuSet& available, int count,
                                 const TakeOptions& options, const Held& held = {});
 

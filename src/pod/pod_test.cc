@@ -50,6 +50,7 @@ TEST(PodFind, LooksAtInitContainersToo) {
 
 TEST(PodValidate, AcceptsTwoHundredContainers) {
   std::vector<Container> containers;
+  containers.reserve(200);
   for (int i = 0; i < 200; ++i) {
     containers.push_back(container("c" + std::to_string(i), {}, {{"cpu", q("1")}}));
   }

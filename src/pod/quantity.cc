@@ -71,7 +71,8 @@ Result<Magnitude> decimal_magnitude(const QuantityText& text) {
   // The suffix may be any 64-bit number: compare before adding to it.
   const auto zeros = static_cast<std::int64_t>(digits.size() - significant);
   const std::int64_t shift = zeros - fraction;
-  if (text.suffix.exponent > 2 * Quantity::kMaxDigits + fraction) return too_large(kSuffixWrong);
+  if (text.suffix.exponent > std::int64_t{2} * Quantity::kMaxDigits + fraction)
+    return too_large(kSuffixWrong);
   const std::int64_t exponent =
       std::max(text.suffix.exponent, std::numeric_limits<std::int64_t>::min() / 2) + shift;
   digits.resize(significant);
@@ -167,7 +168,7 @@ Quantity::BigInt Quantity::rounded(int exponent) const {
   const int shift = exponent_ - exponent;
   if (shift >= 0) return mantissa_ * power_of_ten(shift);
   const BigInt divisor = power_of_ten(-shift);
-  const BigInt whole = mantissa_ / divisor;  // towards zero
+  BigInt whole = mantissa_ / divisor;  // towards zero
   if (mantissa_ % divisor == 0) return whole;
   return whole + (sign() < 0 && !is_long_ ? -1 : 1);
 }

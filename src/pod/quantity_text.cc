@@ -143,7 +143,8 @@ std::string decimal_suffix(int exponent, Format format) {
 std::string_view binary_suffix(int power) {
   if (power == 0) return "";
   for (const NamedSuffix& named : kSuffixes) {
-    if (named.suffix.base == 2 && named.suffix.exponent == power * 10) return named.name;
+    if (named.suffix.base == 2 && named.suffix.exponent == std::int64_t{power} * 10)
+      return named.name;
   }
   check_failed("every power up to kMaxBinaryPower has a suffix", __FILE__, __LINE__);
 }

@@ -56,7 +56,7 @@ Result<void> check_characters(std::string_view text) {
 }
 
 // A finished value, with what an alias to it would cost.
-struct Node {
+struct Built {
   json::value value{};
   std::size_t count = 1;  // values in it, itself included
   int depth = 1;          // levels in it, itself included
@@ -66,7 +66,7 @@ struct Node {
 struct Frame {
   bool is_object = false;
   YAML::anchor_t anchor = 0;
-  Node node{};
+  Built node{};
   std::optional<std::string> key{};   // object: the key whose value comes next
   bool is_merge = false;              // that key was <<
   std::vector<json::value> merges{};  // what << gave, in order
@@ -95,7 +95,7 @@ class Builder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (!begin(mark)) return;
-    finish(Node{}, anchor);
+    finish(Built{}, anchor);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -116,7 +116,7 @@ class Builder : public YAML::EventHandler {
       auto key = resolve_key(tag, text);
       if (!key) return fail(key.error().message);
       const bool is_plain = tag.empty() || tag == "?";
-      if (anchor != 0) anchors_[anchor] = Node{.value = json::value(json::string(*key))};
+      if (anchor != 0) anchors_[anchor] = Built{.value = json::value(json::string(*key))};
       if (!is_plain || *key != "<<") return set_key(*std::move(key));
       stack_.back().key = "<<";
       stack_.back().is_merge = true;
@@ -124,7 +124,7 @@ class Builder : public YAML::EventHandler {
     }
     auto value = resolve_scalar(tag, text);
     if (!value) return fail(value.error().message);
-    finish(Node{.value = *std::move(value)}, anchor);
+    finish(Built{.value = *std::move(value)}, anchor);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -150,7 +150,7 @@ class Builder : public YAML::EventHandler {
   }
 
   // Accounts for one more copy of the node; false when that is one too many.
-  bool afford(const Node& node) {
+  bool afford(const Built& node) {
     copied_ += node.count;
     if (copied_ <= kMaxAliasedValues) return true;
     fail(fmt::format("anchors and aliases expand to more than {} values", kMaxAliasedValues));
@@ -194,7 +194,7 @@ class Builder : public YAML::EventHandler {
   }
 
   // Puts a finished value where it belongs.
-  void finish(Node node, YAML::anchor_t anchor) {
+  void finish(Built node, YAML::anchor_t anchor) {
     if (anchor != 0) {
       if (!afford(node)) return;
       anchors_[anchor] = node;
@@ -237,7 +237,7 @@ class Builder : public YAML::EventHandler {
 
   std::vector<json::value> documents_{};
   std::vector<Frame> stack_{};
-  std::map<YAML::anchor_t, Node> anchors_{};
+  std::map<YAML::anchor_t, Built> anchors_{};
   std::size_t copied_ = 0;
   int line_ = 1;
   int position_ = -1;  // where the document started
@@ -262,7 +262,7 @@ Result<std::vector<json::value>> parse_yaml(std::string_view text) {
   } catch (const YAML::Exception& failure) {
     auto built = builder.take();
     if (!built) return built.error();
-    return at_line(static_cast<std::size_t>(failure.mark.line + 1), failure.msg);
+    return at_line(static_cast<std::size_t>(failure.mark.line) + 1, failure.msg);
   } catch (const std::exception& failure) {
     return Error{Code::kInvalid, fmt::format("YAML: {}", failure.what())};
   }

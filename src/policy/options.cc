@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -146,9 +147,8 @@ Result<std::chrono::milliseconds> parse_scale_delay(std::string_view text) {
   if (!(milliseconds <= static_cast<double>(kLongestDelay.count()))) {
     return bad("is longer than 10s");
   }
-  const auto whole = static_cast<std::int64_t>(milliseconds + 0.5);
-  if (milliseconds - static_cast<double>(whole) > 1e-6 ||
-      static_cast<double>(whole) - milliseconds > 1e-6) {
+  const std::int64_t whole = std::llround(milliseconds);
+  if (std::abs(milliseconds - static_cast<double>(whole)) > 1e-6) {
     return bad("is finer than a millisecond");
   }
   return std::chrono::milliseconds(whole);

@@ -23,6 +23,9 @@ struct Request {
   Container::Kind kind = Container::Kind::kApp;
   int cpus = 0;                       // exclusive CPUs it is entitled to; 0 or less: it shares
   std::optional<NodeSet> affinity{};  // NUMA nodes chosen by the topology manager
+  // The pod's containers that run as long as it does: apps and sidecars. Nobody reuses
+  // their CPUs.
+  std::vector<std::string> lasting{};
 };
 
 // Edits to apply in order, and what the container has afterwards.

@@ -5,6 +5,20 @@
 
 namespace corehold {
 
+namespace {
+
+std::vector<std::string> lasting_containers(const Pod& pod) {
+  std::vector<std::string> names;
+  for (const auto* list : {&pod.init_containers, &pod.containers}) {
+    for (const Container& container : *list) {
+      if (container.kind != Container::Kind::kInit) names.push_back(container.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
 Request request_of(const Pod& pod, const Container& container,
                    const std::optional<NodeSet>& affinity, const PodGates& gates) {
   // More CPUs than any machine has is as much as any larger number.
@@ -13,7 +27,8 @@ Request request_of(const Pod& pod, const Container& container,
   return {.container = {.pod = pod.uid, .container = container.name},
           .kind = container.kind,
           .cpus = static_cast<int>(cpus),
-          .affinity = affinity};
+          .affinity = affinity,
+          .lasting = lasting_containers(pod)};
 }
 
 }  // namespace corehold

@@ -9,14 +9,19 @@ namespace corehold {
 namespace {
 
 // The CPUs that init containers of the request's pod have left and that are still the
-// pod's: not given back to the shared pool meanwhile.
-CpuSet reusable(const State& state, const std::string& pod) {
-  if (state.reuse.pod != pod || state.reuse.cpus.empty()) return {};
-  CpuSet of_pod;
+// pod's: not given back to the shared pool meanwhile, and not a lasting container's.
+CpuSet reusable(const State& state, const Request& request) {
+  const std::string& pod = request.container.pod;
   const auto containers = state.pods.find(pod);
-  if (containers == state.pods.end()) return {};
-  for (const auto& [name, holding] : containers->second) of_pod |= holding.assigned;
-  return of_pod & state.reuse.cpus;
+  if (state.reuse.pod != pod || containers == state.pods.end()) return {};
+  CpuSet left;
+  for (const auto& [name, holding] : containers->second) left |= holding.assigned;
+  left &= state.reuse.cpus;
+  for (const std::string& name : request.lasting) {
+    const auto lasting = containers->second.find(name);
+    if (lasting != containers->second.end()) left -= lasting->second.assigned;
+  }
+  return left;
 }
 
 // What the pod's next container may reuse once this one has `granted`.
@@ -130,14 +135,17 @@ Result<void> StaticPolicy::check_start(const State& state) const {
 
 Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) const {
   if (request.cpus <= 0) return Plan{};
-  const CpuSet reused = reusable(state, request.container.pod);
+  const CpuSet reused = reusable(state, request);
   if (const Holding* holding = state.find(request.container)) {
     return Plan{.edits = {reuse_after(reused, request, holding->assigned)},
                 .granted = holding->assigned};
   }
   TRY(check_alignment(state, request.cpus));
   const CpuSet pool = (state.shared - reserved_) | reused;
-  const CpuSet granted = TRY(choose(pool, request));
+  CpuSet granted = TRY(choose(pool, request));
+  if (!check_shared_pool(state.shared - granted)) {
+    granted = TRY(choose_reused_first(pool, reused, request));
+  }
   const CpuSet shared = state.shared - granted;
   TRY(check_shared_pool(shared));
   return Plan{.edits = {SetShared{shared}, Assign{request.container, granted},
@@ -157,13 +165,15 @@ Result<void> StaticPolicy::check_alignment(const State& state, int count) const 
                     threads)};
   }
   const int free = (state.shared - reserved_cores_).size();
-  if (count > free) {
-    return Error{Code::kUnaligned,
-                 fmt::format("SMT Alignment Error: not enough free physical CPUs: available "
-                             "physical CPUs = {}, requested CPUs = {}, CPUs per core = {}",
-                             free, count, threads)};
-  }
+  if (count > free) return too_few_cores(free, count);
   return {};
+}
+
+Error StaticPolicy::too_few_cores(int free, int count) const {
+  return {Code::kUnaligned,
+          fmt::format("SMT Alignment Error: not enough free physical CPUs: available physical "
+                      "CPUs = {}, requested CPUs = {}, CPUs per core = {}",
+                      free, count, topology_->threads_per_core())};
 }
 
 CpuSet StaticPolicy::aligned_part(const CpuSet& pool, const NodeSet& affinity) const {
@@ -185,25 +195,40 @@ Result<CpuSet> StaticPolicy::choose(const CpuSet& pool, const Request& request) 
   }
   chosen |= TRY(
       take_by_topology(*topology_, pool - chosen, request.cpus - chosen.size(), take_options()));
-  const bool splits_cores =
-      options_.full_pcpus_only && topology_->whole_cores_within(chosen) != chosen;
-  return splits_cores ? choose_whole_cores(pool, request) : chosen;
+  return splits_cores(chosen) ? choose_whole_cores(pool, request) : chosen;
 }
 
-// Where the usual choice would split a core: from whole cores alone.
+// Where the usual choice would split a core: from whole cores alone, as many of them as
+// can be near the affinity.
 Result<CpuSet> StaticPolicy::choose_whole_cores(const CpuSet& pool, const Request& request) const {
   if (request.affinity) {
-    auto aligned =
-        take_whole_cores(*topology_, aligned_part(pool, *request.affinity), request.cpus);
-    if (aligned) return aligned;
+    const CpuSet near = topology_->whole_cores_within(aligned_part(pool, *request.affinity));
+    int part = std::min(request.cpus, near.size());
+    for (int tries = topology_->threads_per_core(); tries > 0 && part > 0; --tries, --part) {
+      const auto aligned = take_whole_cores(*topology_, near, part);
+      if (!aligned) continue;
+      const auto rest = take_whole_cores(*topology_, pool - *aligned, request.cpus - part);
+      if (rest) return *aligned | *rest;
+    }
   }
   auto chosen = take_whole_cores(*topology_, pool, request.cpus);
   if (chosen) return chosen;
-  return Error{Code::kUnaligned,
-               fmt::format("SMT Alignment Error: not enough free physical CPUs: available physical "
-                           "CPUs = {}, requested CPUs = {}, CPUs per core = {}",
-                           topology_->whole_cores_within(pool).size(), request.cpus,
-                           topology_->threads_per_core())};
+  const Error too_few = too_few_cores(topology_->whole_cores_within(pool).size(), request.cpus);
+  return Error{too_few.code, fmt::format("{}; {}", too_few.message, chosen.error().message)};
+}
+
+// Where the usual choice would leave too few CPUs to the shared pool: what the pod has
+// already is used up before anything is taken from there.
+Result<CpuSet> StaticPolicy::choose_reused_first(const CpuSet& pool, const CpuSet& reused,
+                                                 const Request& request) const {
+  const CpuSet chosen = TRY(take_by_topology(*topology_, pool, request.cpus, take_options(),
+                                             {.keep = {}, .prefer = reused}));
+  if (!splits_cores(chosen)) return chosen;
+  return take_whole_cores(*topology_, pool, request.cpus);
+}
+
+bool StaticPolicy::splits_cores(const CpuSet& cpus) const {
+  return options_.full_pcpus_only && topology_->whole_cores_within(cpus) != cpus;
 }
 
 Result<void> StaticPolicy::check_shared_pool(const CpuSet& left) const {

@@ -15,8 +15,9 @@ namespace corehold {
 
 struct StaticConfig {
   StaticOptions options{};
-  // Which CPUs to reserve: these, or, when empty, reserved_count chosen by topology.
+  // The CPUs to reserve; empty: reserved_count of them are chosen by topology.
   CpuSet reserved{};
+  // How many CPUs are reserved; of a list that is given, its size.
   int reserved_count = 0;
   TopologyPolicy topology_policy = TopologyPolicy::kNone;
 };
@@ -50,9 +51,13 @@ class StaticPolicy final : public Policy {
   CpuSet managed() const;
   TakeOptions take_options() const;
   Result<void> check_alignment(const State& state, int count) const;
+  Error too_few_cores(int free, int count) const;
   // `count` CPUs out of `pool`, those near the affinity first.
   Result<CpuSet> choose(const CpuSet& pool, const Request& request) const;
   Result<CpuSet> choose_whole_cores(const CpuSet& pool, const Request& request) const;
+  Result<CpuSet> choose_reused_first(const CpuSet& pool, const CpuSet& reused,
+                                     const Request& request) const;
+  bool splits_cores(const CpuSet& cpus) const;
   CpuSet aligned_part(const CpuSet& pool, const NodeSet& affinity) const;
   Result<void> check_shared_pool(const CpuSet& left) const;
 

@@ -117,6 +117,15 @@ TEST(StaticPolicyFullCoresSplit, NeverSharesACoreWithAReservedCpu) {
             "requested CPUs = 2, CPUs per core = 2");
 }
 
+TEST(StaticPolicyFullCoresSplit, SaysWhichCoresDoNotAddUp) {
+  Node node(without(machine("1s4c2t"), cpus("3")),
+            {.options = {.full_pcpus_only = true}, .reserved = cpus("0-2"), .reserved_count = 3});
+  EXPECT_EQ(
+      node.ask("a/c", 1),
+      "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 4, "
+      "requested CPUs = 1, CPUs per core = 2; the whole cores in 4-7 do not add up to 1 CPUs");
+}
+
 TEST(StaticPolicyFullCoresSplit, MakesAnOddRequestOfCoresOfDifferentSize) {
   Node node(without(machine("1s4c2t"), cpus("3")),
             {.options = {.full_pcpus_only = true}, .reserved = cpus("0-1"), .reserved_count = 2});
@@ -194,6 +203,34 @@ TEST(StaticPolicyInit, NeverReusesWhatAnotherPodHasTakenMeanwhile) {
   node.release("a/init");
   EXPECT_EQ(node.ask("b/main", 4), "1-4");
   EXPECT_EQ(node.ask("a/main", 3), "5-7");
+}
+
+TEST(StaticPolicyInit, NeverReusesWhatARunningSidecarHolds) {
+  Node node(machine("1s8c"), {.reserved_count = 1});
+  EXPECT_EQ(node.ask("a/init", 2, {}, Container::Kind::kInit), "1-2");
+  EXPECT_EQ(node.ask("a/log", 2, {}, Container::Kind::kSidecar), "1-2");
+  // The pod is admitted again, as after a restart, before another container comes.
+  EXPECT_EQ(node.ask("a/init", 2, {}, Container::Kind::kInit), "1-2");
+  EXPECT_EQ(node.ask("a/main", 1), "3");
+}
+
+TEST(StaticPolicyInit, UsesUpWhatThePodHasWhenTheSharedPoolIsSmall) {
+  Node node(machine("2s2c"),
+            {.options = {.strict_cpu_reservation = true, .prefer_align_by_uncore = true},
+             .reserved = cpus("1"),
+             .reserved_count = 1});
+  EXPECT_EQ(node.ask("a/first", 1, {}, Container::Kind::kInit), "0");
+  EXPECT_EQ(node.ask("a/second", 2, {}, Container::Kind::kInit), "0,2");
+  EXPECT_EQ(node.state().shared, cpus("3"));
+}
+
+TEST(StaticPolicyFullCoresSplit, KeepsTheWholeCoresThatAreNear) {
+  // Six NUMA nodes of one core; 0-2 reserved, so that node 1 has no whole core left.
+  Node node(machine("6s1c2t"),
+            {.options = {.full_pcpus_only = true, .strict_cpu_reservation = true},
+             .reserved = cpus("0-2"),
+             .reserved_count = 3});
+  EXPECT_EQ(node.ask("a/c", 4, NodeSet{NodeId(1), NodeId(4)}), "4-5,8-9");
 }
 
 }  // namespace

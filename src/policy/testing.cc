@@ -30,9 +30,16 @@ Node::Node(Topology topology, const StaticConfig& config)
   check();
 }
 
-std::string Node::ask(std::string_view name, int cpus, std::optional<NodeSet> affinity,
+std::string Node::ask(std::string_view name, int cpus, const std::optional<NodeSet>& affinity,
                       Container::Kind kind) {
-  return grant({.container = ref_of(name), .kind = kind, .cpus = cpus, .affinity = affinity});
+  const ContainerRef ref = ref_of(name);
+  std::set<std::string>& lasting = lasting_[ref.pod];
+  if (kind != Container::Kind::kInit) lasting.insert(ref.container);
+  return grant({.container = ref,
+                .kind = kind,
+                .cpus = cpus,
+                .affinity = affinity,
+                .lasting = {lasting.begin(), lasting.end()}});
 }
 
 std::string Node::ask(const Pod& pod) {

@@ -4,8 +4,10 @@
 // look at what they get. Every answer is checked against the invariants.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,7 +22,8 @@ class Node {
 
   // Asks CPUs for "pod/container" and applies the answer. Returns the CPUs granted, or
   // the message of the error, which changes nothing.
-  std::string ask(std::string_view name, int cpus, std::optional<NodeSet> affinity = std::nullopt,
+  std::string ask(std::string_view name, int cpus,
+                  const std::optional<NodeSet>& affinity = std::nullopt,
                   Container::Kind kind = Container::Kind::kApp);
   // The same for every container of a pod, init containers first: "name=CPUs ...".
   std::string ask(const Pod& pod);
@@ -37,6 +40,7 @@ class Node {
   std::unique_ptr<Topology> topology_;  // the policy refers to it; a Node may move
   std::optional<StaticPolicy> policy_;
   State state_;
+  std::map<std::string, std::set<std::string>> lasting_;  // apps and sidecars seen, by pod
   Code last_code_ = Code::kInvalid;
 };
 

@@ -31,7 +31,6 @@ class Checker {
     }
   }
 
-  // Containers of one pod may overlap: later ones reuse CPUs of finished init containers.
   void check_owners() {
     CpuSet owned = state_.shared;
     if (rules_.strict_reservation) {
@@ -39,7 +38,12 @@ class Checker {
     }
     for (const auto& [pod, containers] : state_.pods) {
       CpuSet of_pod;
-      for (const auto& [name, holding] : containers) of_pod |= holding.assigned;
+      CpuSet lasting;
+      for (const auto& [name, holding] : containers) {
+        of_pod |= holding.assigned;
+        if (!rules_.init_containers || rules_.init_containers->contains({pod, name})) continue;
+        claim(lasting, holding.assigned, fmt::format("container {} of pod {}", name, pod));
+      }
       claim(owned, of_pod, fmt::format("pod {}", pod));
     }
     const CpuSet& online = rules_.topology.cpus();

@@ -5,6 +5,8 @@
 // use.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,9 @@ struct Rules {
   CpuSet reserved{};
   bool strict_reservation = false;  // reserved CPUs are outside the shared pool
   bool full_pcpus_only = false;     // no core is split between a container and others
+  // Init containers, whose CPUs later containers of their pod may reuse. Not given:
+  // containers of one pod may overlap.
+  std::optional<std::set<ContainerRef>> init_containers{};
 };
 
 enum class Invariant {

@@ -58,6 +58,17 @@ TEST_F(StateInvariants, ContainersOfOnePodMayOverlap) {
   EXPECT_EQ(first_violation(state), "");
 }
 
+TEST_F(StateInvariants, OnlyInitContainersShareWithOthersOfTheirPod) {
+  State state{.shared = cpus("0-3,6-7")};
+  state.pods["p"]["init"] = holding("4-5");
+  state.pods["p"]["main"] = holding("4-5");
+  rules_.init_containers = std::set<ContainerRef>{ContainerRef{"p", "init"}};
+  EXPECT_EQ(first_violation(state), "");
+  state.pods["p"]["side"] = holding("5");
+  EXPECT_EQ(first_violation(state),
+            "CPUs 5 of container side of pod p belong to somebody else too");
+}
+
 TEST_F(StateInvariants, ReservedCpusAreNeverGiven) {
   State state{.shared = cpus("1-7")};
   state.pods["p"]["c"] = holding("0");

@@ -60,7 +60,8 @@ Result<Verdict> judge_allocate(const json::object& line, const Machines& machine
       taken.has_value() == enough &&
       (!taken || (taken->size() == std::max(count, 0) && taken->is_subset_of(available)));
   if (!sound) return Verdict::failed(fmt::format("{} CPUs out of {}", count, available.str()), got);
-  if (exception == kIrregular && taken && expected_error.empty() &&
+  if (exception == kIrregular && !taken) return Verdict::failed(wanted, got);
+  if (exception == kIrregular && expected_error.empty() &&
       topology.count_whole_cores(*taken) < topology.count_whole_cores(expected)) {
     return Verdict::failed(fmt::format("{}, or as many whole cores", wanted), got);
   }
