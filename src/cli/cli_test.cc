@@ -40,23 +40,58 @@ TEST(Cli, ShowsVersionAndHelp) {
   }
 }
 
+TEST(Cli, HelpShowsValuesAndNoTypeNames) {
+  const std::string convert = run("checkpoint convert --help").text;
+  EXPECT_NE(convert.find("\n  FILE        "), std::string::npos) << convert;
+  EXPECT_NE(convert.find("\n  --to v2|v3|v4        "), std::string::npos) << convert;
+  EXPECT_NE(convert.find("; required\n"), std::string::npos) << convert;
+  for (const char* arguments : {"--help", "topology --help", "checkpoint --help",
+                                "checkpoint show --help", "checkpoint convert --help"}) {
+    const std::string help = run(arguments).text;
+    for (const char* noise : {" TEXT", "REQUIRED", "Excludes:", ":{"}) {
+      EXPECT_EQ(help.find(noise), std::string::npos) << help;
+    }
+  }
+  EXPECT_NE(run("--help").text.find("corehold checkpoint show"), std::string::npos);
+}
+
 TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"", "corehold: no command given\ncorehold: see corehold --help\n"},
-      {"frobnicate", "corehold: unknown command \"frobnicate\"\ncorehold: see corehold --help\n"},
-      {"--bogus", "corehold: unknown option \"--bogus\"\ncorehold: see corehold --help\n"},
-      {"topology --bogus",
-       "corehold: the following argument was not expected: --bogus\n"
-       "corehold: see corehold topology --help\n"},
-      {"topology -o xml",
-       "corehold: --output: xml not in {table,json,svg}\ncorehold: see corehold topology --help\n"},
+  struct Case {
+    const char* arguments;
+    const char* message;
+    const char* see;
+  };
+  const Case cases[] = {
+      {"", "no command given; there are topology, checkpoint", "corehold"},
+      {"topolgy", "unknown command \"topolgy\"; there are topology, checkpoint", "corehold"},
+      {"--bogus", "unknown option \"--bogus\"", "corehold"},
+      {"topology --sorce x", "unknown option \"--sorce\"", "corehold topology"},
+      {"topology --sorce=x", "unknown option \"--sorce\"", "corehold topology"},
+      {"topology -x", "unknown option \"-x\"", "corehold topology"},
+      {"topology here", "unexpected argument \"here\"", "corehold topology"},
+      {"topology -- here", "unexpected argument \"here\"", "corehold topology"},
+      {"topology -o", "--output needs a value: one of table, json, svg", "corehold topology"},
+      {"topology --source", "--source needs a value", "corehold topology"},
+      {"topology -o json -o svg", "--output may be given only once", "corehold topology"},
+      {"topology -o xml", "--output: xml not in {table,json,svg}", "corehold topology"},
       {"topology --source nope",
-       "corehold: \"nope\" is not a topology source: use host, xml:FILE or synthetic:DESCRIPTION\n"
-       "corehold: see corehold topology --help\n"}};
-  for (const auto& [arguments, message] : cases) {
+       "\"nope\" is not a topology source: use host, xml:FILE or synthetic:DESCRIPTION",
+       "corehold topology"},
+      {"checkpoint", "no checkpoint command given; there are show, verify, convert",
+       "corehold checkpoint"},
+      {"checkpoint shw x", "unknown command \"checkpoint shw\"; there are show, verify, convert",
+       "corehold checkpoint"},
+      {"checkpoint show", "FILE is required", "corehold checkpoint show"},
+      {"checkpoint convert F", "--to is required", "corehold checkpoint convert"},
+      {"checkpoint convert F --too v2", "unknown option \"--too\"", "corehold checkpoint convert"},
+      {"checkpoint convert F --to", "--to needs a value: one of v2, v3, v4",
+       "corehold checkpoint convert"}};
+  for (const auto& [arguments, message, see] : cases) {
     const Outcome outcome = errors_of(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments;
-    EXPECT_EQ(outcome.text, message);
+    EXPECT_EQ(outcome.text,
+              std::string("corehold: ") + message + "\ncorehold: see " + see + " --help\n")
+        << arguments;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -58,6 +59,11 @@ std::string name_of(const Topology& topology, Kind kind, Slot slot) {
   return fmt::format("L3 {}", topology.uncore(slot).id.value);
 }
 
+// What stands in for an L3 cache is no box of the picture.
+bool is_drawn(const Topology& topology, Kind kind, Slot slot) {
+  return kind != Kind::kUncore || topology.is_l3(slot);
+}
+
 // Whether drawing in this order cuts a socket, node or cache in two.
 bool splits(const Topology& topology, const Order& order) {
   std::map<std::pair<Kind, Slot>, std::pair<Slot, Slot>> parents;
@@ -67,10 +73,11 @@ bool splits(const Topology& topology, const Order& order) {
     const std::pair around_middle{outer, Slot{0}};
     const std::pair around_inner{outer, middle};
     const Slot inner = slot_of(core, order[2]);
-    if (parents.try_emplace({order[1], middle}, around_middle).first->second != around_middle ||
-        parents.try_emplace({order[2], inner}, around_inner).first->second != around_inner) {
-      return true;
-    }
+    const auto cuts = [&](Kind kind, Slot slot, const std::pair<Slot, Slot>& around) {
+      return is_drawn(topology, kind, slot) &&
+             parents.try_emplace({kind, slot}, around).first->second != around;
+    };
+    if (cuts(order[1], middle, around_middle) || cuts(order[2], inner, around_inner)) return true;
   }
   return false;
 }
@@ -94,6 +101,11 @@ std::vector<Box> boxes_for(const Topology& topology, const std::vector<const Cor
   std::map<Slot, std::vector<const Core*>> groups;
   for (const Core* core : cores) groups[slot_of(*core, order[depth])].push_back(core);
   for (const auto& [slot, members] : groups) {
+    std::vector<Box> children = boxes_for(topology, members, order, depth + 1);
+    if (!is_drawn(topology, order[depth], slot)) {
+      std::move(children.begin(), children.end(), std::back_inserter(boxes));
+      continue;
+    }
     CpuSet cpus;
     for (const Core* core : members) {
       for (const CpuId cpu : core->cpus) cpus.insert(cpu);
@@ -104,7 +116,7 @@ std::vector<Box> boxes_for(const Topology& topology, const std::vector<const Cor
                      .label = whole ? name : name + " (part)",
                      .detail = fmt::format("{} CPU{}", cpus.size(), cpus.size() == 1 ? "" : "s"),
                      .tip = fmt::format("{}: CPUs {}", name, cpus.str()),
-                     .children = boxes_for(topology, members, order, depth + 1)});
+                     .children = std::move(children)});
   }
   return boxes;
 }

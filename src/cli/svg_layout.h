@@ -32,8 +32,8 @@ inline constexpr int kDetailFont = 10;
 
 // The machine as nested boxes, positioned with its corner at (x, y). Levels nest as the
 // machine does: sockets hold NUMA nodes or NUMA nodes sockets, and an L3 cache that
-// spans NUMA nodes is drawn around them. Where two levels overlap without nesting, the
-// inner one is drawn in parts, each labelled "part".
+// spans NUMA nodes is drawn around them; CPUs without one get no such box. Where two levels overlap
+// without nesting, the inner one is drawn in parts, each labelled "part".
 Box layout_machine(const Topology& topology, int x, int y);
 
 }  // namespace corehold

@@ -58,9 +58,9 @@ void add_topology(CLI::App& root, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();  // outlives this call, with the callback
   command->add_option("--source", arguments->source, "Where the machine comes from (default: host)")
       ->type_name("SOURCE");
-  command->add_option("-o,--output", arguments->format, "table (default), json or svg")
+  command->add_option("-o,--output", arguments->format, "How to show it (default: table)")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json", "svg"}).description(""));
+      ->check(CLI::IsMember({"table", "json", "svg"}));
   command->footer(kFooter);
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

@@ -19,6 +19,12 @@ json::array ids_at(const Domains& domains, const std::vector<Slot>& slots) {
   return ids;
 }
 
+// Of the uncores in `slots`, those that are L3 caches.
+json::array l3_ids_at(const Topology& topology, std::vector<Slot> slots) {
+  std::erase_if(slots, [&](Slot slot) { return !topology.is_l3(slot); });
+  return ids_at(topology.uncores(), slots);
+}
+
 std::string list_of(const std::vector<CpuId>& cpus) {
   CpuSet set;
   for (const CpuId cpu : cpus) set.insert(cpu);
@@ -45,7 +51,7 @@ json::array nodes_json(const Topology& topology) {
     nodes.push_back({{"id", id.value},
                      {"cpus", node.cpus.str()},
                      {"sockets", ids_at(topology.sockets(), node.sockets)},
-                     {"l3Caches", ids_at(topology.uncores(), node.uncores)},
+                     {"l3Caches", l3_ids_at(topology, node.uncores)},
                      {"distances", distances_from(topology, all, id)}});
   }
   return nodes;
@@ -57,10 +63,11 @@ json::object to_json(const Topology& topology) {
     sockets.push_back({{"id", socket.id.value},
                        {"cpus", socket.cpus.str()},
                        {"numaNodes", ids_at(topology.nodes(), socket.nodes)},
-                       {"l3Caches", ids_at(topology.uncores(), socket.uncores)}});
+                       {"l3Caches", l3_ids_at(topology, socket.uncores)}});
   }
   json::array caches;
-  for (const auto& uncore : topology.uncores()) {
+  for (const Slot slot : topology.l3_caches()) {
+    const auto& uncore = topology.uncore(slot);
     caches.push_back({{"id", uncore.id.value},
                       {"cpus", uncore.cpus.str()},
                       {"sockets", ids_at(topology.sockets(), uncore.sockets)},
@@ -72,11 +79,12 @@ json::object to_json(const Topology& topology) {
   }
   json::array places;
   for (const CpuPlace& place : topology.places()) {
-    places.push_back({{"cpu", place.cpu.value},
-                      {"core", place.core.value},
-                      {"socket", place.socket.value},
-                      {"numaNode", place.node.value},
-                      {"l3Cache", place.uncore.value}});
+    json::object entry{{"cpu", place.cpu.value},
+                       {"core", place.core.value},
+                       {"socket", place.socket.value},
+                       {"numaNode", place.node.value}};
+    if (!topology.without_l3().contains(place.cpu)) entry["l3Cache"] = place.uncore.value;
+    places.push_back(std::move(entry));
   }
   json::array nodes = nodes_json(topology);
   json::object summary{{"sockets", sockets.size()},

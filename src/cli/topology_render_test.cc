@@ -48,22 +48,22 @@ Topology isolated_machine() {
 }
 
 TEST(TopologyGolden, Tables) {
-  for (const char* name :
-       {"hybrid", "snc2", "hbm", "one-cpu", "offline-siblings", "epyc-2s-nps4"}) {
+  for (const char* name : {"hybrid", "snc2", "hbm", "one-cpu", "offline-siblings", "epyc-2s-nps4",
+                           "no-l3", "l3-on-some"}) {
     expect_golden(std::string(name) + ".txt", render_topology_table(captured(name)));
   }
   expect_golden("isolated.txt", render_topology_table(isolated_machine()));
 }
 
 TEST(TopologyGolden, Json) {
-  for (const char* name : {"hybrid", "memory-only-node"}) {
+  for (const char* name : {"hybrid", "memory-only-node", "no-l3", "l3-on-some"}) {
     expect_golden(std::string(name) + ".json", render_topology_json(captured(name)));
   }
   expect_golden("isolated.json", render_topology_json(isolated_machine()));
 }
 
 TEST(TopologyGolden, Svg) {
-  for (const char* name : {"hybrid", "sockets-in-numa", "hbm", "snc2"}) {
+  for (const char* name : {"hybrid", "sockets-in-numa", "hbm", "snc2", "no-l3", "l3-on-some"}) {
     const Topology machine = captured(name);
     expect_golden(std::string(name) + ".svg", render_topology_svg(machine, plain_paint(machine)));
   }

@@ -126,9 +126,11 @@ class Picture {
 
   std::string tip_of(CpuId cpu, const CpuPaint& own, bool isolated) const {
     const CpuPlace& place = topology_.place(cpu);
-    return fmt::format("CPU {}: core {}, L3 {}, NUMA {}, socket {}{}{}{}", cpu.value,
-                       place.core.value, place.uncore.value, place.node.value, place.socket.value,
-                       isolated ? ", isolated" : "", own.note.empty() ? "" : "\n", own.note);
+    const std::string cache =
+        topology_.without_l3().contains(cpu) ? "" : fmt::format(", L3 {}", place.uncore.value);
+    return fmt::format("CPU {}: core {}{}, NUMA {}, socket {}{}{}{}", cpu.value, place.core.value,
+                       cache, place.node.value, place.socket.value, isolated ? ", isolated" : "",
+                       own.note.empty() ? "" : "\n", own.note);
   }
 
   struct Entry {
@@ -141,7 +143,7 @@ class Picture {
     std::vector<Entry> entries{{"socket", "ch-socket"}, {"NUMA node", "ch-node"}};
     if (!topology_.memory_nodes().empty())
       entries.push_back({"NUMA node without CPUs", "ch-memory"});
-    entries.push_back({"L3 cache", "ch-uncore"});
+    if (!topology_.l3_caches().empty()) entries.push_back({"L3 cache", "ch-uncore"});
     entries.push_back({"core", "ch-core"});
     for (std::size_t i = 0; i < paint_.fills.size(); ++i) {
       entries.push_back({paint_.fills[i].label, fmt::format("ch-f{}", i)});

@@ -54,6 +54,12 @@ bool is_tidy(const Box& box) {
   return true;
 }
 
+int count_boxes(const Box& box, Box::Kind kind) {
+  int count = box.kind == kind ? 1 : 0;
+  for (const Box& child : box.children) count += count_boxes(child, kind);
+  return count;
+}
+
 RC_GTEST_PROP(TopologySvg, BoxesNestAndNeverOverlapOnAnyMachine, ()) {
   const auto chance = [](int low, int high) { return *rc::gen::inRange(low, high + 1); };
   const Topology machine = random_machine(chance, 128);
@@ -61,6 +67,24 @@ RC_GTEST_PROP(TopologySvg, BoxesNestAndNeverOverlapOnAnyMachine, ()) {
   const std::string svg = render_topology_svg(machine, plain_paint(machine));
   RC_ASSERT(count_cells(parse_svg(svg)) == machine.cpu_count());
   RC_ASSERT(svg == render_topology_svg(machine, plain_paint(machine)));
+}
+
+RC_GTEST_PROP(TopologySvg, DrawsNoCacheAroundCpusWithoutOne, ()) {
+  const auto chance = [](int low, int high) { return *rc::gen::inRange(low, high + 1); };
+  const Topology full = random_machine(chance, 64);
+  CpuSet without;
+  for (const auto& uncore : full.uncores()) {
+    if (chance(0, 1) == 0) without |= uncore.cpus;
+  }
+  const auto machine = Topology::make({.places = full.places(), .without_l3 = without});
+  RC_ASSERT(machine.has_value());
+  const Box box = layout_machine(*machine, 0, 0);
+  const int caches = static_cast<int>(machine->l3_caches().size());
+  RC_ASSERT(is_tidy(box));
+  RC_ASSERT(count_boxes(box, Box::Kind::kCpu) == machine->cpu_count());
+  const int drawn = count_boxes(box, Box::Kind::kUncore);
+  RC_ASSERT(drawn >= caches);
+  RC_ASSERT((drawn == 0) == (caches == 0));
 }
 
 TEST(TopologySvg, StaysInProportion) {

@@ -42,6 +42,7 @@ template <typename Items, typename Size>
 void note_sizes(std::vector<std::string>& notes, const Items& items, std::string_view name,
                 Size size) {
   std::vector<int> sizes;
+  sizes.reserve(items.size());
   for (const auto& item : items) sizes.push_back(size(item));
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
@@ -57,7 +58,8 @@ std::string irregularities(const Topology& topology) {
   std::vector<std::string> notes;
   const auto domain_size = [](const auto& domain) { return domain.size; };
   note_sizes(notes, topology.cores(), "cores", [](const Core& core) { return core.size(); });
-  note_sizes(notes, topology.uncores(), "L3 caches", domain_size);
+  note_sizes(notes, topology.l3_caches(), "L3 caches",
+             [&](Slot cache) { return topology.uncore(cache).size; });
   note_sizes(notes, topology.nodes(), "NUMA nodes", domain_size);
   note_sizes(notes, topology.sockets(), "sockets", domain_size);
   return fmt::format("{}", fmt::join(notes, "; "));
@@ -72,17 +74,25 @@ std::vector<Row> header_rows(const Topology& topology) {
   if (topology.distances().empty() && topology.nodes().size() > 1) {
     rows.push_back({"distances", "not given; 10 to itself and 20 to any other are assumed"});
   }
+  if (topology.without_l3() == topology.cpus()) {
+    rows.push_back({"l3", "none; each socket counts as one cache"});
+  } else if (!topology.without_l3().empty()) {
+    rows.push_back({"l3", fmt::format("none for CPUs {}; those of a socket count as one cache",
+                                      topology.without_l3().str())});
+  }
   const std::string uneven = irregularities(topology);
   if (!uneven.empty()) rows.push_back({"uneven", uneven});
   return rows;
 }
 
-// A row for each part of the machine with the same socket, NUMA node and L3 cache.
+// A row for each part of the machine with the same socket, NUMA node and L3 cache, or
+// none.
 std::vector<Row> place_rows(const Topology& topology) {
   struct Part {
     std::array<int, 3> key;  // socket, node, L3
     CpuSet cpus;
     CpuSet first_threads;
+    bool has_l3;
   };
   std::vector<Part> parts;
   for (const Core& core : topology.cores()) {
@@ -93,15 +103,16 @@ std::vector<Row> place_rows(const Topology& topology) {
         std::lower_bound(parts.begin(), parts.end(), key,
                          [](const Part& part, const auto& wanted) { return part.key < wanted; });
     if (at == parts.end() || at->key != key)
-      at = parts.insert(at, {.key = key, .cpus = {}, .first_threads = {}});
+      at = parts.insert(
+          at, {.key = key, .cpus = {}, .first_threads = {}, .has_l3 = topology.is_l3(core.uncore)});
     for (const CpuId cpu : core.cpus) at->cpus.insert(cpu);
     at->first_threads.insert(core.cpus.front());
   }
   std::vector<Row> rows{{"SOCKET", "NUMA", "L3", "CORES", "CPUS"}};
   for (const Part& part : parts) {
     rows.push_back({std::to_string(part.key[0]), std::to_string(part.key[1]),
-                    std::to_string(part.key[2]), std::to_string(part.first_threads.size()),
-                    part.cpus.str()});
+                    part.has_l3 ? std::to_string(part.key[2]) : "-",
+                    std::to_string(part.first_threads.size()), part.cpus.str()});
   }
   return rows;
 }
@@ -127,10 +138,10 @@ std::vector<Row> distance_rows(const Topology& topology) {
 std::string summarize(const Topology& topology) {
   const std::size_t nodes =
       topology.nodes().size() + static_cast<std::size_t>(topology.memory_nodes().size());
-  const std::size_t caches = topology.uncores().size();
+  const std::size_t caches = topology.l3_caches().size();
   std::string text = fmt::format("{}, {}, ", counted(topology.sockets().size(), "socket"),
                                  counted(nodes, "NUMA node"));
-  if (caches != topology.sockets().size() && caches != topology.nodes().size()) {
+  if (caches > 0 && caches != topology.sockets().size() && caches != topology.nodes().size()) {
     text += counted(caches, "L3 cache") + ", ";
   }
   return text + fmt::format("{}, {}", counted(topology.cores().size(), "core"),

@@ -185,6 +185,7 @@ Result<Topology> read_topology(hwloc_topology_t loaded, const CpuSet& isolated) 
          .socket = SocketId(socket_ids.at(found.package)),
          .node = node->second,
          .uncore = UncoreId(uncore_ids.at(group_of(found)))});
+    if (found.l3 == nullptr) parts.without_l3.insert(CpuId(found.cpu));
   }
   parts.memory_nodes = numa.memory_nodes;
   parts.distances = TRY(find_distances(loaded));

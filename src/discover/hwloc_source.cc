@@ -12,8 +12,8 @@
 
 #include "discover/hwloc_reader.h"
 #include "discover/synthetic_text.h"
-#include "discover/trial.h"
 #include "discover/xml_check.h"
+#include "sys/child_trial.h"
 #include "sys/file.h"
 
 namespace corehold {

@@ -50,6 +50,16 @@ TEST(Machines, WithoutL3TheSocketStandsIn) {
   const Topology machine = captured("no-l3");
   EXPECT_EQ(machine.uncores().size(), 2U);
   EXPECT_EQ(machine.place(CpuId(7)).uncore, UncoreId(1));
+  EXPECT_EQ(machine.without_l3(), cpus("0-7"));
+  EXPECT_TRUE(captured("hbm").without_l3().empty());
+}
+
+TEST(Machines, SomeCpusMayHaveAnL3AndOthersNone) {
+  const Topology machine = captured("l3-on-some");
+  EXPECT_EQ(machine.without_l3(), cpus("4-7"));
+  EXPECT_EQ(machine.uncores().size(), 2U);
+  EXPECT_TRUE(machine.is_l3(0));
+  EXPECT_EQ(machine.uncores()[1].cpus, cpus("4-7"));
 }
 
 TEST(Machines, ANodeWithoutCpusIsAMemoryNodeWithDistances) {

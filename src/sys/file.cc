@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "sys/descriptor.h"
+
 namespace corehold {
 namespace {
 
@@ -18,27 +20,6 @@ Error failed(std::string_view call, const std::string& path, int number) {
   const Code code = number == ENOENT ? Code::kNotFound : Code::kIo;
   return {code, fmt::format("{} {}: {}", call, path, errno_name(number))};
 }
-
-// An open file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  // 0 or -1 as close(2); nothing the second time.
-  int close() {
-    const int result = is_open() ? ::close(fd_) : 0;
-    fd_ = -1;
-    return result;
-  }
-
- private:
-  int fd_;
-};
 
 // Removes a temporary file unless it was renamed into place.
 class Temporary {

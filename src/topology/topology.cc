@@ -57,6 +57,19 @@ Result<void> check_cores(const std::vector<CpuPlace>& places) {
   return {};
 }
 
+Result<void> check_caches(const std::vector<CpuPlace>& places, const CpuSet& without_l3) {
+  std::map<UncoreId, const CpuPlace*> first_of_uncore;
+  for (const CpuPlace& place : places) {
+    const CpuPlace& first = *first_of_uncore.try_emplace(place.uncore, &place).first->second;
+    if (without_l3.contains(first.cpu) == without_l3.contains(place.cpu)) continue;
+    const bool first_lacks = without_l3.contains(first.cpu);
+    return invalid(fmt::format("uncore {} is an L3 cache for CPU {} but not for CPU {}",
+                               place.uncore.value, (first_lacks ? place : first).cpu.value,
+                               (first_lacks ? first : place).cpu.value));
+  }
+  return {};
+}
+
 // Slots of the distinct ids of `key(place)` over all places, ascending.
 template <typename Key>
 auto slots_by_id(const std::vector<CpuPlace>& places, Key key) {
@@ -107,6 +120,7 @@ Result<Topology> Topology::make(TopologyParts parts) {
                    [](const CpuPlace& a, const CpuPlace& b) { return a.cpu < b.cpu; });
   TRY(check_places(places));
   TRY(check_cores(places));
+  TRY(check_caches(places, parts.without_l3));
 
   Topology topology;
   const auto core_slots = slots_by_id(places, [](const CpuPlace& p) { return p.core; });
@@ -152,6 +166,7 @@ Result<Topology> Topology::make(TopologyParts parts) {
   }
   topology.places_ = std::move(places);
   topology.isolated_ = parts.isolated & topology.cpus_;
+  topology.without_l3_ = parts.without_l3 & topology.cpus_;
   topology.memory_nodes_ = parts.memory_nodes;
   for (const auto& node : topology.nodes_) topology.memory_nodes_.erase(node.id);
   topology.distances_ = std::move(parts.distances);
@@ -161,6 +176,14 @@ Result<Topology> Topology::make(TopologyParts parts) {
 const CpuPlace& Topology::place(CpuId cpu) const {
   CHECK(cpus_.contains(cpu));
   return places_[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(cpu.value)])];
+}
+
+std::vector<Slot> Topology::l3_caches() const {
+  std::vector<Slot> slots;
+  for (Slot slot = 0; slot < static_cast<Slot>(uncores_.size()); ++slot) {
+    if (is_l3(slot)) slots.push_back(slot);
+  }
+  return slots;
 }
 
 CpuSet Topology::cpus_in(const NodeSet& nodes) const {

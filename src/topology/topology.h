@@ -41,6 +41,7 @@ struct TopologyParts {
   NodeSet memory_nodes{};                // NUMA nodes without CPUs
   std::vector<DistanceRow> distances{};  // empty: 10 to itself, 20 to any other
   CpuSet isolated{};                     // kept out of the scheduler's balancing (isolcpus)
+  CpuSet without_l3{};                   // their uncore stands in for an L3 cache they lack
 };
 
 // A position in one of Topology's lists, which are ascending by id.
@@ -56,8 +57,8 @@ struct Core {
   int size() const { return static_cast<int>(cpus.size()); }
 };
 
-// A socket, NUMA node or L3 cache. The lists of slots are ascending and name
-// everything that shares a CPU with it.
+// A socket, NUMA node or uncore: an L3 cache, or what stands in for one. The lists of slots are
+// ascending and name everything that shares a CPU with it.
 template <typename IdType>
 struct Domain {
   IdType id;
@@ -72,16 +73,19 @@ struct Domain {
 class Topology {
  public:
   // Fails with kInvalid when there is no CPU, a CPU appears twice, a number is out
-  // of range, or a core spans two sockets, NUMA nodes or L3 caches.
+  // of range, a core spans two sockets, NUMA nodes or L3 caches, or an uncore is an L3
+  // cache for only some of its CPUs.
   static Result<Topology> make(TopologyParts parts);
 
   const CpuSet& cpus() const { return cpus_; }
   int cpu_count() const { return static_cast<int>(places_.size()); }
   const CpuSet& isolated() const { return isolated_; }
+  const CpuSet& without_l3() const { return without_l3_; }
 
   const std::vector<CpuPlace>& places() const { return places_; }  // ascending by CPU
   const std::vector<Core>& cores() const { return cores_; }
   const std::vector<Domain<UncoreId>>& uncores() const { return uncores_; }
+  std::vector<Slot> l3_caches() const;  // of the uncores that are L3 caches
   const std::vector<Domain<NodeId>>& nodes() const { return nodes_; }  // those with CPUs
   const std::vector<Domain<SocketId>>& sockets() const { return sockets_; }
   const NodeSet& memory_nodes() const { return memory_nodes_; }
@@ -94,6 +98,8 @@ class Topology {
   const Domain<UncoreId>& uncore(Slot slot) const {
     return uncores_[static_cast<std::size_t>(slot)];
   }
+  // Whether the uncore is an L3 cache of the machine rather than a stand-in for one.
+  bool is_l3(Slot slot) const { return !uncore(slot).cpus.intersects(without_l3_); }
   const Domain<NodeId>& node(Slot slot) const { return nodes_[static_cast<std::size_t>(slot)]; }
   const Domain<SocketId>& socket(Slot slot) const {
     return sockets_[static_cast<std::size_t>(slot)];
@@ -112,7 +118,7 @@ class Topology {
   // CPUs on the largest core: 2 on an ordinary SMT machine.
   int threads_per_core() const { return threads_per_core_; }
   bool cores_are_alike() const { return cores_are_alike_; }
-  // All cores, all sockets and all L3 caches have the same number of CPUs.
+  // All cores, all sockets and all uncores have the same number of CPUs.
   bool is_regular() const { return is_regular_; }
 
   // Between two NUMA nodes, 10 being local; 10 or 20 where the firmware says nothing.
@@ -124,6 +130,7 @@ class Topology {
 
   CpuSet cpus_;
   CpuSet isolated_;
+  CpuSet without_l3_;
   NodeSet memory_nodes_;
   std::vector<CpuPlace> places_;
   std::vector<Core> cores_;

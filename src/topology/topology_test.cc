@@ -54,6 +54,24 @@ TEST(TopologyMake, RefusesWhatNoMachineIs) {
   EXPECT_EQ(make_error({at(0, -1, 0, 0, 0)}), "CPU 0 has a negative core, socket or L3 id");
 }
 
+TEST(TopologyMake, TellsAnL3CacheFromItsStandIn) {
+  const auto mixed = Topology::make(
+      {.places = {at(0, 0, 0, 0, 0), at(1, 1, 0, 0, 7)}, .without_l3 = cpus("1,100")});
+  ASSERT_TRUE(mixed);
+  EXPECT_EQ(mixed->without_l3(), cpus("1"));
+  EXPECT_TRUE(mixed->is_l3(0));
+  EXPECT_FALSE(mixed->is_l3(1));
+  EXPECT_EQ(mixed->l3_caches(), (std::vector<Slot>{0}));
+  EXPECT_TRUE(machine("1s4c2t").without_l3().empty());
+}
+
+TEST(TopologyMake, RefusesAnUncoreThatIsAnL3ForSomeOfItsCpus) {
+  const auto made =
+      Topology::make({.places = {at(0, 0, 0, 0, 3), at(1, 1, 0, 0, 3)}, .without_l3 = cpus("0")});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "uncore 3 is an L3 cache for CPU 1 but not for CPU 0");
+}
+
 TEST(TopologyQuestions, FindWholeCores) {
   const Topology one = machine("1s4c2t");
   EXPECT_EQ(one.whole_cores_touching(cpus("0,3")), cpus("0-3"));

@@ -119,6 +119,15 @@ def far(cores):
 def main():
     save("one-cpu", synthetic("pack:1 [numa] l3:1 core:1 pu:1"))
     save("no-l3", synthetic("pack:2 [numa] core:2 pu:2"))
+    # The low-power cores of a Core Ultra lie outside the L3 cache of the others.
+    some = synthetic("pack:1 [numa] l3:2 core:2 pu:2")
+    second = objects(some, "L3Cache")[1]
+    package = objects(some, "Package")[0]
+    at = list(package).index(second)
+    package.remove(second)
+    for i, core in enumerate(second.findall("object")):
+        package.insert(at + i, core)
+    save("l3-on-some", some)
     save("sockets-in-numa", synthetic("[numa] pack:2 l3:1 core:2 pu:2"))
     # 6 P-cores with two threads, 8 E-cores with one: 0-11 and 12-19, as on a Core i7-12700.
     hybrid = offline(synthetic("pack:1 [numa] l3:1 core:14 pu:2"), range(13, 28, 2))

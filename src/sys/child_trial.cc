@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "discover/trial.h"
+#include "sys/child_trial.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,27 +12,14 @@
 
 #include <fmt/format.h>
 
+#include "sys/descriptor.h"
+
 namespace corehold {
 namespace {
 
 constexpr int kTrue = 0;
 constexpr int kFalse = 1;
 constexpr rlim_t kCpuSeconds = 10;
-
-// Closes the file when it goes.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) static_cast<void>(::close(fd_));
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 [[noreturn]] void run_child(const std::function<bool()>& attempt, int complaints) {
   static_cast<void>(::dup2(complaints, STDERR_FILENO));
@@ -51,7 +38,7 @@ Error io_error(const char* call) {
 
 Result<Verdict> try_in_child(const std::function<bool()>& attempt) {
   const Descriptor complaints(::memfd_create("complaints", MFD_CLOEXEC));
-  if (complaints.get() < 0) return io_error("memfd_create");
+  if (!complaints.is_open()) return io_error("memfd_create");
   const pid_t child = ::fork();
   if (child < 0) return io_error("fork");
   if (child == 0) run_child(attempt, complaints.get());

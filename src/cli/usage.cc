@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/usage.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace corehold {
+namespace {
+
+// The values an option accepts, with `separator` between them; empty where any may do.
+// CLI11 has them only as the end of the type's name: "VERSION:{v2,v3,v4}".
+std::string choices_of(const CLI::Option& option, std::string_view separator) {
+  const std::string type = option.get_type_name();
+  const std::size_t open = type.find('{');
+  if (open == std::string::npos || type.back() != '}') return "";
+  std::string choices;
+  for (const char c : std::string_view(type).substr(open + 1, type.size() - open - 2)) {
+    if (c == ',') {
+      choices += separator;
+    } else {
+      choices += c;
+    }
+  }
+  return choices;
+}
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_positional() || option->get_type_size() == 0) return "";
+    const std::string choices = choices_of(*option, "|");
+    const std::string type = option->get_type_name();
+    if (!choices.empty()) return " " + choices;
+    return type.empty() || type == "TEXT" ? "" : " " + type;
+  }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const bool say = option->get_required() && !option->get_positional();
+    return option->get_description() + (say ? "; required" : "");
+  }
+};
+
+// CLI11's sentence in our form: lower case, no full stop.
+std::string plain(std::string text) {
+  const auto end = text.find_last_not_of(" \n.");
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  const bool sentence = text.size() > 1 && text[1] >= 'a' && text[1] <= 'z';
+  if (sentence && text[0] >= 'A' && text[0] <= 'Z')
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
+std::string commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return fmt::format("there {} {}", names.size() == 1 ? "is" : "are", fmt::join(names, ", "));
+}
+
+// The words that lead to `app`, without the program's: "checkpoint ", or nothing.
+std::string prefix_of(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? "" : prefix_of(*parent) + app.get_name() + " ";
+}
+
+// An option without its value, or with one too many; CLI11 names it first.
+std::string explain_mismatch(const CLI::App& app, const std::string& message) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (!message.starts_with(name + ": ")) continue;
+    if (message.find(": At Most ") != std::string::npos) return name + " may be given only once";
+    const std::string choices = choices_of(*option, ", ");
+    return name + " needs a value" + (choices.empty() ? "" : ": one of " + choices);
+  }
+  return plain(message);
+}
+
+}  // namespace
+
+ChosenCommand chosen_command(const CLI::App& root) {
+  ChosenCommand chosen{.app = &root, .path = "", .words = root.get_name()};
+  while (!chosen.app->get_subcommands().empty()) {
+    chosen.app = chosen.app->get_subcommands().front();
+    chosen.path = chosen.words;
+    chosen.words += " " + chosen.app->get_name();
+  }
+  return chosen;
+}
+
+std::string explain_usage(const CLI::App& root, const CLI::ParseError& error) {
+  std::vector<std::string> left = root.remaining(true);
+  std::erase(left, "--");
+  const auto option = std::find_if(left.begin(), left.end(), [](const std::string& word) {
+    return word.size() > 1 && word.front() == '-';
+  });
+  if (option != left.end()) {
+    return fmt::format("unknown option {:?}", option->substr(0, option->find('=')));
+  }
+  const CLI::App& app = *chosen_command(root).app;
+  const bool wants_command = !app.get_subcommands({}).empty();
+  if (wants_command && left.empty()) {
+    return fmt::format("no {}command given; {}", prefix_of(app), commands_of(app));
+  }
+  if (wants_command) {
+    return fmt::format("unknown command {:?}; {}", prefix_of(app) + left.front(), commands_of(app));
+  }
+  if (!left.empty()) return fmt::format("unexpected argument {:?}", left.front());
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return explain_mismatch(app, error.what());
+  }
+  return plain(error.what());
+}
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() {
+  auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(34);
+  return formatter;
+}
+
+}  // namespace corehold

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An open file descriptor with one owner, who closes it by going away.
+#pragma once
+
+#include <unistd.h>
+
+namespace corehold {
+
+class Descriptor {
+ public:
+  // Takes what open(2) and its like return; a negative number is no descriptor.
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  // 0 or -1 as close(2); nothing the second time.
+  int close() {
+    const int result = is_open() ? ::close(fd_) : 0;
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+};
+
+}  // namespace corehold
