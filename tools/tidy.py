@@ -64,8 +64,13 @@ def tidy(build, source):
 def main():
     build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "debug").resolve()
     wanted = {Path(name).resolve() for name in sys.argv[2:]}
+    database = build / "compile_commands.json"
+    if not database.is_file():
+        shown = database.relative_to(ROOT) if database.is_relative_to(ROOT) else database
+        print(f"tidy: no {shown}; run cmake --preset debug first", file=sys.stderr)
+        return 2
     commands = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
+    for entry in json.loads(database.read_text()):
         source = Path(entry["directory"], entry["file"]).resolve()
         ours = source.is_relative_to(ROOT) and not source.is_relative_to(ROOT / "build")
         if ours and (not wanted or source in wanted):

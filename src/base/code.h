@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a Code is shown outside: the one table that maps it to a process exit code
-// and to the reason a kubelet gives when it refuses a pod.
+// How a Code is shown outside: the one table that gives it a name and the reason a
+// kubelet gives when it refuses a pod. And the exit codes of every command.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace corehold {
 
-// Process exit codes of every command.
+// Process exit codes; which one a command ends with does not depend on a Code.
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;

@@ -15,8 +15,8 @@
 
 namespace corehold {
 
-// What kind of failure it is. How each is shown to the outside (exit code, HTTP
-// status, admission reason) is in the tables of base/code.h alone.
+// What kind of failure it is. How each is shown to the outside (its name, admission
+// reason) is in the table of base/code.h alone.
 enum class Code {
   kInvalid,      // the request itself is wrong, whatever the state of the node
   kUnaligned,    // full-pcpus-only: the request does not fit whole cores

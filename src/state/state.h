@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State: who holds which CPUs. A value; it is changed only by applying an Edit.
+// State: who holds which CPUs. A value. start(), a conversion and a checkpoint make
+// new ones; otherwise it is changed only by applying an Edit.
 // For each exclusive container it knows the assigned set (what it has), the
 // promised set (what it started with and never loses) and, while a shrink is
 // under way, the pending set (what it will keep).
