@@ -65,7 +65,7 @@ TEST_F(CheckpointFile, AFailedSaveNamesTheFile) {
   const std::string path = directory_ + "/none/cpu_manager_state";
   const auto saved = save_checkpoint(path, state_, {});
   ASSERT_FALSE(saved);
-  EXPECT_EQ(saved.error().message, "save checkpoint: create " + path + ": ENOENT");
+  EXPECT_EQ(saved.error().message, "save checkpoint: open " + directory_ + "/none: ENOENT");
 }
 
 }  // namespace

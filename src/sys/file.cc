@@ -54,11 +54,17 @@ Result<void> write_all(int fd, std::string_view content, const std::string& path
   return {};
 }
 
-Result<void> sync_directory(const std::string& directory) {
-  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened.is_open()) return failed("open", directory, errno);
-  if (::fsync(opened.get()) != 0) return failed("fsync", directory, errno);
-  return {};
+// Replacing a device, a FIFO or a link by a file is never what was meant.
+Result<void> check_replaceable(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT) return {};
+    return failed("stat", path, errno);
+  }
+  if (S_ISDIR(status.st_mode)) return failed("replace", path, EISDIR);
+  if (S_ISREG(status.st_mode)) return {};
+  const char* what = S_ISLNK(status.st_mode) ? "a symbolic link" : "not a regular file";
+  return Error{Code::kIo, fmt::format("replace {}: it is {}", path, what)};
 }
 
 }  // namespace
@@ -95,6 +101,11 @@ Result<std::string> read_file(const std::string& path, std::size_t max_size) {
 }
 
 Result<void> write_file_atomically(const std::string& path, std::string_view content) {
+  // First, so that nothing is replaced where it could not be made to last.
+  const std::string directory = directory_of(path);
+  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.is_open()) return failed("open", directory, errno);
+  TRY(check_replaceable(path));
   std::string pattern = path + ".tmp-XXXXXX";
   Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
   if (!file.is_open()) return failed("create", path, errno);
@@ -105,7 +116,8 @@ Result<void> write_file_atomically(const std::string& path, std::string_view con
   if (::rename(temporary.path().c_str(), path.c_str()) != 0)
     return failed("rename to", path, errno);
   temporary.keep();
-  return sync_directory(directory_of(path));
+  if (::fsync(opened.get()) != 0) return failed("fsync", directory, errno);
+  return {};
 }
 
 }  // namespace corehold

@@ -20,9 +20,10 @@ std::string errno_name(int number);
 Result<std::string> read_file(const std::string& path, std::size_t max_size);
 
 // Replaces `path` by a file with this content and mode 0600: temporary file in the
-// same directory, fsync, rename, fsync of the directory. On failure the old file
-// is untouched and no temporary file is left, except that when only the last step
-// fails the new content is in place but may not survive a power cut.
+// same directory, fsync, rename, fsync of the directory. What is there already must be
+// a regular file. On failure the old file is untouched and no temporary file is left,
+// except that when only the last fsync fails the new content is in place but may not
+// survive a power cut. A process killed in the middle leaves its temporary file.
 Result<void> write_file_atomically(const std::string& path, std::string_view content);
 
 }  // namespace corehold

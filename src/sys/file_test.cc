@@ -66,15 +66,25 @@ TEST_F(WriteFileAtomically, NamesAMissingDirectory) {
   const auto written = write_file_atomically(path("none/state"), "new");
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, Code::kNotFound);
-  EXPECT_EQ(written.error().message, "create " + path("none/state") + ": ENOENT");
+  EXPECT_EQ(written.error().message, "open " + path("none") + ": ENOENT");
 }
 
 TEST_F(WriteFileAtomically, LeavesADirectoryInItsWayAlone) {
   fs::create_directory(path("state"));
   const auto written = write_file_atomically(path("state"), "new");
   ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().message, "rename to " + path("state") + ": EISDIR");
+  EXPECT_EQ(written.error().message, "replace " + path("state") + ": EISDIR");
   EXPECT_EQ(names(), std::vector<std::string>{"state"});
+}
+
+TEST_F(WriteFileAtomically, ReplacesNeitherLinksNorFifos) {
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  fs::create_symlink("elsewhere", path("link"));
+  EXPECT_EQ(write_file_atomically(path("fifo"), "new").error().message,
+            "replace " + path("fifo") + ": it is not a regular file");
+  EXPECT_EQ(write_file_atomically(path("link"), "new").error().message,
+            "replace " + path("link") + ": it is a symbolic link");
+  EXPECT_EQ(names(), (std::vector<std::string>{"fifo", "link"}));
 }
 
 // A full disk, played by a limit on the size of files.
