@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checkpoint scenario of vectors/BENCH.md: 125 pods of two containers. The
-// kubelet's figure stands beside ours as the label.
+// The scenario the kubelet's own code was measured on: 125 pods of two containers.
+// The kubelet's figure stands beside ours as the label.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

@@ -14,6 +14,7 @@
 #include "cli/checkpoint_render.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "discover/source.h"
 #include "state/checkpoint_check.h"
 #include "state/checkpoint_convert.h"
 #include "store/checkpoint_file.h"
@@ -33,20 +34,31 @@ constexpr const char* kFooter =
     "  corehold checkpoint show /var/lib/corehold/cpu_manager_state\n"
     "  corehold checkpoint show -o json /var/lib/kubelet/cpu_manager_state\n"
     "  corehold checkpoint verify /var/lib/corehold/cpu_manager_state\n"
-    "  corehold checkpoint convert cpu_manager_state --to v2 --output for-the-kubelet";
+    "  corehold checkpoint convert cpu_manager_state --to v2 --to-file for-the-kubelet";
+
+constexpr const char* kVerifyFooter =
+    "A checkpoint is sound when its checksum matches, its sets are CPU lists and no CPU has two\n"
+    "owners (containers of one pod may share). Whether it suits a machine is not checked: FILE\n"
+    "does not say which machine it is for, nor which CPUs are reserved there.";
 
 constexpr const char* kConvertFooter =
-    "Writes to standard output, or atomically to the file of --output, which may not be FILE "
+    "Writes to standard output, or atomically to the file of --to-file, which may not be FILE "
     "itself.\n"
     "What cannot be done without moving a running container is refused, and nothing is written.\n"
+    "\n"
+    "--reserved needs one of --strict, --no-strict, and --source, the machine that the result is\n"
+    "for: host, xml:FILE or synthetic:TEXT (see corehold topology --help). The default set then\n"
+    "becomes every CPU of that machine that no container holds, under --strict without the\n"
+    "reserved ones.\n"
     "\n"
     "--container-map FILE says whose the container ids of a v1 checkpoint are:\n"
     "  {\"3f8a...\": {\"pod\": \"pod UID\", \"container\": \"name\"}}\n"
     "\n"
     "Examples:\n"
-    "  corehold checkpoint convert cpu_manager_state --to v2 --output for-the-kubelet\n"
-    "  corehold checkpoint convert cpu_manager_state --to v3 --reserved 0-1 --strict --output new\n"
-    "  corehold checkpoint convert old_state --to v3 --container-map ids.json --output new";
+    "  corehold checkpoint convert cpu_manager_state --to v2 --to-file for-the-kubelet\n"
+    "  corehold checkpoint convert cpu_manager_state --to v3 --reserved 0-1 --strict --source "
+    "host\n"
+    "  corehold checkpoint convert old_state --to v3 --container-map ids.json --to-file new";
 
 struct ShowArguments {
   std::string file{};
@@ -60,8 +72,7 @@ int show(const ShowArguments& arguments) {
                                                      : render_checkpoint_table(*checkpoint));
   const auto state = check_loadable(*checkpoint);
   if (!state) {
-    complain(
-        fmt::format("{}: the agent would refuse it: {}", arguments.file, state.error().message));
+    complain(fmt::format("{}: not sound: {}", arguments.file, state.error().message));
   }
   return code;
 }
@@ -69,22 +80,26 @@ int show(const ShowArguments& arguments) {
 int verify(const std::string& file) {
   const auto checkpoint = load_checkpoint(file);
   if (!checkpoint && checkpoint.error().code == Code::kCorrupt) {
-    complain(checkpoint.error().message + "; corehold agent --recover moves it aside and rebuilds");
+    complain(fmt::format("{}; {}", checkpoint.error().message, kCorruptRemedy));
     return kExitFailed;
   }
   if (!checkpoint) return fail(checkpoint.error());
   const auto state = check_loadable(*checkpoint);
   if (!state) return fail(wrap(file, state.error()));
-  return answer(fmt::format("{}: {}\n", file, summarize(*checkpoint)));
+  return answer(
+      fmt::format("{}: sound checksum, sets and owners: {}; whether it suits a machine is not "
+                  "checked\n",
+                  file, summarize(*checkpoint)));
 }
 
 struct ConvertArguments {
   std::string file{};
   std::string to{};
-  std::string output{};
+  std::string to_file{};
   std::string container_map{};
   std::string policy{};
   std::string reserved{};
+  std::string source{};
   bool strict = false;
   bool no_strict = false;
 };
@@ -120,20 +135,55 @@ Result<ContainerMap> load_container_map(const std::string& path) {
   return containers;
 }
 
+bool is_same_file(const std::string& left, const std::string& right) {
+  std::error_code ec;
+  return std::filesystem::equivalent(left, right, ec) && !ec;
+}
+
+// What the options say, before the machine and the file are looked at.
+struct ConvertPlan {
+  ConvertRequest request{};        // `online` of `reserved` is still empty
+  std::optional<Source> source{};  // of the machine; given exactly when `reserved` is
+};
+
 // Fails with what is wrong about the options themselves.
-Result<ConvertRequest> request_of(const ConvertArguments& arguments) {
-  ConvertRequest request;
-  if (!arguments.policy.empty()) request.policy = arguments.policy;
-  const bool has_strictness = arguments.strict || arguments.no_strict;
-  if (arguments.reserved.empty() && !has_strictness) return request;
-  if (arguments.reserved.empty() || !has_strictness) {
-    return Error{Code::kInvalid, "--reserved and one of --strict, --no-strict go together"};
+Result<ConvertPlan> plan_of(const ConvertArguments& arguments) {
+  const auto wrong = [](std::string message) { return Error{Code::kInvalid, std::move(message)}; };
+  if (!arguments.to_file.empty() && is_same_file(arguments.file, arguments.to_file)) {
+    return wrong(
+        fmt::format("--to-file {} is the file to convert; write to another one, look at it, "
+                    "then move it over",
+                    arguments.to_file));
   }
+  ConvertPlan plan;
+  if (!arguments.policy.empty()) plan.request.policy = arguments.policy;
+  const bool has_strictness = arguments.strict || arguments.no_strict;
+  if (arguments.reserved.empty()) {
+    if (has_strictness) return wrong("--strict and --no-strict need --reserved");
+    if (!arguments.source.empty()) return wrong("--source is of use only with --reserved");
+    return plan;
+  }
+  if (!has_strictness) return wrong("--reserved needs one of --strict, --no-strict");
+  if (arguments.source.empty()) {
+    return wrong(
+        "--reserved needs --source, the machine that the checkpoint is for: host, xml:FILE or "
+        "synthetic:TEXT");
+  }
+  if (arguments.policy == "none") return wrong("--reserved has no meaning with --policy none");
   const auto cpus = CpuSet::parse(arguments.reserved);
   if (!cpus) return wrap("--reserved", cpus.error());
-  request.reserved = {.cpus = *cpus,
-                      .use = arguments.strict ? ReservedUse::kSystemOnly : ReservedUse::kShared};
-  return request;
+  const auto source = Source::parse(arguments.source);
+  if (!source) return wrap("--source", source.error());
+  plan.source = *source;
+  plan.request.reserved = ReservedChange{
+      .cpus = *cpus, .use = arguments.strict ? ReservedUse::kSystemOnly : ReservedUse::kShared};
+  return plan;
+}
+
+// The request of the plan, with the machine's CPUs.
+Result<ConvertRequest> request_of(ConvertPlan plan) {
+  if (plan.source) plan.request.reserved->online = TRY(discover(*plan.source)).cpus();
+  return std::move(plan.request);
 }
 
 CheckpointVersion version_of(std::string_view name) {
@@ -173,24 +223,15 @@ Result<Checkpoint> load_resolved(const ConvertArguments& arguments) {
   return resolved;
 }
 
-bool is_same_file(const std::string& left, const std::string& right) {
-  std::error_code ec;
-  return std::filesystem::equivalent(left, right, ec) && !ec;
-}
-
 int convert(const ConvertArguments& arguments) {
-  const auto request = request_of(arguments);
-  if (!request) {
-    complain(request.error().message);
+  const auto plan = plan_of(arguments);
+  if (!plan) {
+    complain(plan.error().message);
+    complain("see corehold checkpoint convert --help");
     return kExitUsage;
   }
-  if (!arguments.output.empty() && is_same_file(arguments.file, arguments.output)) {
-    complain(
-        fmt::format("--output {} is the file to convert; write to another one, look at it, "
-                    "then move it over",
-                    arguments.output));
-    return kExitUsage;
-  }
+  const auto request = request_of(*plan);
+  if (!request) return fail(request.error());
   const auto checkpoint = load_resolved(arguments);
   if (!checkpoint) return fail(checkpoint.error());
   const auto content = check_content(*checkpoint);
@@ -199,11 +240,11 @@ int convert(const ConvertArguments& arguments) {
   if (!state) return fail(wrap(arguments.file, state.error()));
 
   const CheckpointFormat format{.version = version_of(arguments.to)};
-  if (arguments.output.empty()) {
+  if (arguments.to_file.empty()) {
     warn_of_losses(arguments, *checkpoint, *state);
     return answer(encode_checkpoint(*state, format));
   }
-  const auto saved = save_checkpoint(arguments.output, *state, format);
+  const auto saved = save_checkpoint(arguments.to_file, *state, format);
   if (!saved) return fail(saved.error());
   warn_of_losses(arguments, *checkpoint, *state);
   return kExitDone;
@@ -222,9 +263,10 @@ void add_show(CLI::App& checkpoint, int& exit_code) {
 
 void add_verify(CLI::App& checkpoint, int& exit_code) {
   CLI::App* command = checkpoint.add_subcommand(
-      "verify", "Say whether the agent would start on a checkpoint, or why not");
+      "verify", "Say whether checksum, sets and owners of a checkpoint are sound, or why not");
   const auto file = std::make_shared<std::string>();  // outlives this call, with the callback
   command->add_option("FILE", *file, "The checkpoint")->required();
+  command->footer(kVerifyFooter);
   command->callback([file, &exit_code] { exit_code = verify(*file); });
 }
 
@@ -237,15 +279,19 @@ void add_convert(CLI::App& checkpoint, int& exit_code) {
       ->type_name("VERSION")
       ->required()
       ->check(CLI::IsMember({"v2", "v3", "v4"}));
-  command->add_option("--output", arguments->output, "Write here instead of standard output")
-      ->type_name("OUT");
-  command->add_option("--container-map", arguments->container_map, "Whose the ids of v1 are")
-      ->type_name("MAP");
-  command->add_option("--policy", arguments->policy, "The policy it shall be for")
+  command->add_option("--to-file", arguments->to_file, "Write here instead of standard output")
+      ->type_name("FILE");
+  command
+      ->add_option("--container-map", arguments->container_map,
+                   "JSON file that names the containers of a v1 checkpoint")
+      ->type_name("FILE");
+  command->add_option("--policy", arguments->policy, "Policy of the new configuration")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"none", "static"}));
-  command->add_option("--reserved", arguments->reserved, "The reserved CPUs it shall be for")
+  command->add_option("--reserved", arguments->reserved, "Reserved CPUs of the new configuration")
       ->type_name("LIST");
+  command->add_option("--source", arguments->source, "The machine; goes with --reserved")
+      ->type_name("SOURCE");
   CLI::Option* strict = command->add_flag(
       "--strict", arguments->strict, "strict-cpu-reservation: reserved CPUs leave the default set");
   command->add_flag("--no-strict", arguments->no_strict, "Reserved CPUs join the default set")

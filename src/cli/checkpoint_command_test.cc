@@ -50,6 +50,12 @@ class CheckpointCommand : public testing::Test {
     return outcome;
   }
 
+  Outcome reserve(const std::string& list, const std::string& strictness,
+                  const std::string& source) {
+    return run(
+        {"convert", file_, "--to", "v3", "--reserved", list, strictness, "--source", source});
+  }
+
   void write(std::string_view bytes) { ASSERT_TRUE(write_file_atomically(file_, bytes)); }
 
   State state_{
@@ -97,14 +103,16 @@ TEST_F(CheckpointShow, EscapesWhatATerminalWouldInterpret) {
   const Outcome outcome = run({"show", file_});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_NE(outcome.out.find(R"(policy    "\x1b[2J")"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.err.find("the agent would refuse it: checksum is 0"), std::string::npos);
+  EXPECT_NE(outcome.err.find("not sound: checksum is 0"), std::string::npos);
 }
 
 TEST_F(CheckpointVerify, SaysWhatWasReadAsWhat) {
   const Outcome outcome = run({"verify", file_});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out,
-            file_ + ": read as v3, policy static, 2 containers, checksum 3409978054 matches\n");
+            file_ +
+                ": sound checksum, sets and owners: read as v3, policy static, 2 containers, "
+                "checksum 3409978054 matches; whether it suits a machine is not checked\n");
 }
 
 TEST_F(CheckpointVerify, SaysBothChecksumsAndWhatToDo) {
@@ -113,8 +121,28 @@ TEST_F(CheckpointVerify, SaysBothChecksumsAndWhatToDo) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "corehold: " + file_ +
-                             ": checksum is 1058907511, content gives 1058907510; corehold agent "
-                             "--recover moves it aside and rebuilds\n");
+                             ": checksum is 1058907511, content gives 1058907510; restore it "
+                             "from a copy, or drain the node and delete it\n");
+}
+
+TEST_F(CheckpointVerify, ShowsNamesFromTheFileOnOneLineWithoutControlCharacters) {
+  write(
+      R"({"policyName":"static","defaultCpuSet":"0","entries":{"p\u009b":{"a\nb\u001b[2J\u007fé":)"
+      R"("0"}},"checksum":0})");
+  const Outcome outcome = run({"convert", file_, "--to", "v3"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "corehold: " + file_ +
+                             R"(: container a\nb\x1b[2J\x7fé of pod p\u009b holds CPUs 0, which )"
+                             "are also in the default set 0\n");
+}
+
+TEST_F(CheckpointVerify, NamesAPolicyItDoesNotKnow) {
+  state_.policy = "dynamic";
+  ASSERT_TRUE(save_checkpoint(file_, state_, {.version = CheckpointVersion::kV3}));
+  const Outcome outcome = run({"verify", file_});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err,
+            "corehold: " + file_ + ": policyName \"dynamic\" is neither none nor static\n");
 }
 
 TEST_F(CheckpointVerify, SurvivesBadInput) {
@@ -131,7 +159,7 @@ TEST_F(CheckpointVerify, SurvivesBadInput) {
       EXPECT_LT(outcome.err.size(), 400U) << outcome.err;
     }
     EXPECT_EQ(run({"verify", file_}).code, 1);
-    const Outcome outcome = run({"convert", file_, "--to", "v3", "--output", directory_ + "/new"});
+    const Outcome outcome = run({"convert", file_, "--to", "v3", "--to-file", directory_ + "/new"});
     EXPECT_EQ(outcome.code, 1);
     EXPECT_FALSE(fs::exists(directory_ + "/new"));
   }
@@ -142,7 +170,7 @@ TEST_F(CheckpointVerify, SurvivesBadInput) {
 
 TEST_F(CheckpointConvertCommand, WritesWhatAStockKubeletReads) {
   const std::string new_file = directory_ + "/new";
-  const Outcome outcome = run({"convert", file_, "--to", "v2", "--output", new_file});
+  const Outcome outcome = run({"convert", file_, "--to", "v2", "--to-file", new_file});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err,
@@ -163,14 +191,14 @@ TEST_F(CheckpointConvertCommand, WritesToStandardOutputByDefault) {
 TEST_F(CheckpointConvertCommand, NeverOverwritesItsInput) {
   const std::string before = *read_file(file_, 10'000);
   const Outcome outcome =
-      run({"convert", file_, "--to", "v2", "--output", directory_ + "/./state"});
+      run({"convert", file_, "--to", "v2", "--to-file", directory_ + "/./state"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("is the file to convert"), std::string::npos) << outcome.err;
   EXPECT_EQ(*read_file(file_, 10'000), before);
 }
 
 TEST_F(CheckpointConvertCommand, RefusesToMoveAContainer) {
-  const Outcome outcome = run({"convert", file_, "--to", "v3", "--reserved", "5", "--strict"});
+  const Outcome outcome = reserve("5", "--strict", "synthetic:pu:16");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "corehold: " + file_ +
@@ -179,10 +207,51 @@ TEST_F(CheckpointConvertCommand, RefusesToMoveAContainer) {
   EXPECT_EQ(run({"convert", file_, "--to", "v3", "--policy", "none"}).code, 1);
 }
 
-TEST_F(CheckpointConvertCommand, RewritesTheDefaultSet) {
+TEST_F(CheckpointConvertCommand, TakesTheDefaultSetFromTheMachine) {
+  const Outcome strict = reserve("0-1", "--strict", "synthetic:pu:18");
+  EXPECT_EQ(strict.code, 0) << strict.err;
+  EXPECT_EQ(decode_checkpoint(strict.out)->default_set, "8-17");
+  write(strict.out);
+  EXPECT_EQ(decode_checkpoint(reserve("8-9", "--strict", "synthetic:pu:18").out)->default_set,
+            "0-1,10-17");
+  EXPECT_EQ(decode_checkpoint(reserve("8-9", "--no-strict", "synthetic:pu:18").out)->default_set,
+            "0-1,8-17");
+}
+
+TEST_F(CheckpointConvertCommand, RefusesWhatTheMachineLacks) {
+  EXPECT_EQ(reserve("100", "--no-strict", "synthetic:pu:16").err,
+            "corehold: " + file_ +
+                ": cannot reserve CPUs 100: the machine lacks CPUs 100; it has CPUs 0-15\n");
+  const Outcome smaller = reserve("0", "--no-strict", "synthetic:pu:12");
+  EXPECT_EQ(smaller.code, 1);
+  EXPECT_EQ(smaller.out, "");
+  EXPECT_EQ(smaller.err, "corehold: " + file_ +
+                             ": the default set holds CPUs 12-15, which the machine lacks; it has "
+                             "CPUs 0-11\n");
+  EXPECT_EQ(reserve("0", "--no-strict", "xml:" + directory_ + "/none").code, 1);
+}
+
+TEST_F(CheckpointConvertCommand, NeedsTheMachineToReserve) {
   const Outcome outcome = run({"convert", file_, "--to", "v3", "--reserved", "0-1", "--strict"});
-  EXPECT_EQ(outcome.code, 0);
-  EXPECT_EQ(decode_checkpoint(outcome.out)->default_set, "8-15");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "corehold: --reserved needs --source, the machine that the checkpoint is for: host, "
+            "xml:FILE or synthetic:TEXT\ncorehold: see corehold checkpoint convert --help\n");
+  EXPECT_EQ(reserve("0-1", "--strict", "nowhere").code, 2);
+  EXPECT_EQ(run({"convert", file_, "--to", "v3", "--source", "host"}).code, 2);
+}
+
+TEST_F(CheckpointConvertCommand, ReservesNothingForPolicyNone) {
+  EXPECT_EQ(run({"convert", file_, "--to", "v3", "--policy", "none", "--reserved", "0", "--strict",
+                 "--source", "synthetic:pu:16"})
+                .err,
+            "corehold: --reserved has no meaning with --policy none\n"
+            "corehold: see corehold checkpoint convert --help\n");
+  write(encode_checkpoint(State{.policy = "none"}, {}));
+  const Outcome outcome = reserve("0", "--strict", "synthetic:pu:16");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err,
+            "corehold: " + file_ + ": cannot reserve CPUs 0: policy none reserves none\n");
 }
 
 TEST_F(CheckpointConvertCommand, RefusesOverlappingSets) {
@@ -215,7 +284,7 @@ TEST_F(CheckpointConvertCommand, KnowsBadUsage) {
   EXPECT_EQ(run({"convert", file_, "--to", "v1"}).code, 2);
   EXPECT_EQ(run({"convert", file_, "--to", "v3", "--reserved", "0"}).code, 2);
   EXPECT_EQ(run({"convert", file_, "--to", "v3", "--strict"}).code, 2);
-  EXPECT_EQ(run({"convert", file_, "--to", "v3", "--reserved", "3-1", "--strict"}).code, 2);
+  EXPECT_EQ(reserve("3-1", "--strict", "synthetic:pu:16").code, 2);
   EXPECT_EQ(
       run({"convert", file_, "--to", "v3", "--reserved", "0", "--strict", "--no-strict"}).code, 2);
   EXPECT_EQ(run({"convert", file_, "--to", "v3", "--policy", "dynamic"}).code, 2);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -11,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "base/code.h"
+#include "base/utf8.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {
@@ -26,6 +29,24 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
+// What would break the line or be interpreted by a terminal (control characters, also
+// those beyond ASCII, and bytes that are not UTF-8) as Go escapes it: \n, \x1b.
+std::string on_one_line(std::string_view message) {
+  std::string line;
+  for (std::size_t at = 0; at < message.size();) {
+    const std::string_view rune =
+        message.substr(at, std::max<std::size_t>(1, rune_length(message, at)));
+    at += rune.size();
+    if (rune == "\"" || rune == "\\") {
+      line += rune;
+      continue;
+    }
+    const std::string quoted = go_quoted(rune);
+    line.append(quoted, 1, quoted.size() - 2);
+  }
+  return line;
+}
+
 }  // namespace
 
 int answer(std::string_view text) {
@@ -36,7 +57,7 @@ int answer(std::string_view text) {
 }
 
 void complain(std::string_view message) {
-  static_cast<void>(write_all(STDERR_FILENO, fmt::format("corehold: {}\n", message)));
+  static_cast<void>(write_all(STDERR_FILENO, fmt::format("corehold: {}\n", on_one_line(message))));
 }
 
 int fail(const Error& error) {

@@ -13,7 +13,8 @@ namespace corehold {
 // could not be written (full disk, closed pipe).
 int answer(std::string_view text);
 
-// "corehold: message" on one line of standard error.
+// "corehold: message" on one line of standard error. The message may hold names from
+// files: control characters in it, newlines too, are shown escaped.
 void complain(std::string_view message);
 
 // Complains and returns the exit code for it, 1.

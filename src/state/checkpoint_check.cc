@@ -93,10 +93,16 @@ CheckpointVersion likely_version(const JsonValue& tree) {
 
 }  // namespace
 
+bool is_policy_name(std::string_view name) { return name == "none" || name == "static"; }
+
 Result<State> check_content(const Checkpoint& checkpoint) {
   if (checkpoint.policy.empty()) {
     return Error{Code::kInvalid,
                  "policyName is empty or missing: not a checkpoint of a CPU manager"};
+  }
+  if (!is_policy_name(checkpoint.policy)) {
+    return Error{Code::kInvalid,
+                 fmt::format("policyName {:?} is neither none nor static", checkpoint.policy)};
   }
   if (!checkpoint.pod_entries.empty()) {
     const auto& [pod, set] = *checkpoint.pod_entries.begin();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What Corehold asks of a checkpoint beyond what a kubelet asks, and the words for
-// one that does not verify. Done at start, never while decoding.
+// one that does not verify. Done at start, never while decoding. No machine is known
+// here: whether a sound checkpoint suits one is another question (invariants.h).
 #pragma once
 
 #include <optional>
@@ -13,11 +14,20 @@
 
 namespace corehold {
 
-// The State of the checkpoint, when it is one that Corehold can vouch for. Refuses,
-// naming container, pod and CPUs: podEntries (kUnsupported); no policy, a CPU
-// beyond 4095 or a set that does not parse (kInvalid); and with kConflict a container without CPUs,
-// a CPU held by containers of two pods or by a container and the default set, promised CPUs that
-// are not assigned, an empty default set while containers hold CPUs.
+// What a person can do about a checkpoint that does not verify; ends such messages.
+inline constexpr std::string_view kCorruptRemedy =
+    "restore it from a copy, or drain the node and delete it";
+
+// "none" or "static".
+bool is_policy_name(std::string_view name);
+
+// The State of the checkpoint, when its sets and owners are sound. Refuses, naming
+// container, pod and CPUs: podEntries (kUnsupported); no policy or an unknown one, a
+// CPU beyond 4095, a set that does not parse, CPUs promised to a container that has
+// none (kInvalid); an unresolved container id of v1 (kNotFound); and with kConflict a
+// container without CPUs, a CPU held by containers of two pods or by a container and
+// the default set, promised CPUs that are not assigned, an empty default set while
+// containers hold CPUs.
 Result<State> check_content(const Checkpoint& checkpoint);
 
 // The same, and refuses a zero checksum (kCorrupt): nothing vouches for the content.

@@ -34,6 +34,13 @@ TEST(CheckpointLoadable, RefusesAnyOtherJson) {
             "policyName is empty or missing: not a checkpoint of a CPU manager");
 }
 
+TEST(CheckpointLoadable, RefusesAPolicyItDoesNotKnowByName) {
+  Checkpoint checkpoint = good();
+  checkpoint.policy = "dyn\namic";
+  EXPECT_EQ(why_not(checkpoint), R"(policyName "dyn\namic" is neither none nor static)");
+  EXPECT_EQ(check_content(checkpoint).error().code, Code::kInvalid);
+}
+
 TEST(CheckpointLoadable, RefusesPodEntriesByName) {
   Checkpoint checkpoint = good();
   checkpoint.pod_entries = {{"db", "2-5"}};

@@ -21,6 +21,7 @@ enum class ReservedUse {
 struct ReservedChange {
   CpuSet cpus;
   ReservedUse use = ReservedUse::kShared;
+  CpuSet online{};  // every CPU of the machine that the checkpoint is for
 };
 
 // What is to be different; no value leaves a thing as it is.
@@ -30,11 +31,15 @@ struct ConvertRequest {
 };
 
 // The state as the changed configuration expects it. A new policy starts from an
-// empty default set, which it fills from the machine at its start.
+// empty default set, which it fills from the machine at its start. With other
+// reserved CPUs the default set is every online CPU that no container holds and
+// that is not strictly reserved, whatever it was before.
 //
-// Fails with kInvalid for an unknown policy, and with kConflict when a container
+// Fails with kInvalid for an unknown policy, and for reserved CPUs that are none, that
+// the machine lacks, or that are for policy none. Fails with kConflict when a container
 // would have to move: it holds a CPU to be reserved, or any CPU while the policy
-// changes; or when no CPU would be left in the default set.
+// changes; when the state names CPUs that the machine lacks; and when no CPU would
+// be left in the default set.
 Result<State> convert_state(State state, const ConvertRequest& request);
 
 }  // namespace corehold

@@ -31,25 +31,15 @@ SetTable table_of(const SetsByPod& sets) {
   return table;
 }
 
-void append_table(GoJsonWriter& out, const SetTable& table) {
-  out.raw("{");
-  for (const PodRow& pod : table.pods) {
-    if (&pod != table.pods.data()) out.raw(",");
-    out.text(pod.pod);
-    out.raw(":{");
-    for (std::size_t i = 0; i < pod.count; ++i) {
-      const SetRow& row = table.rows[pod.first + i];
-      if (i > 0) out.raw(",");
-      out.text(row.key);
-      out.raw(":");
-      out.text(row.set);
-    }
-    out.raw("}");
-  }
-  out.raw("}");
-}
+// What stands around the set of a container.
+struct Around {
+  std::string_view before;
+  std::string_view after;
+};
+constexpr Around kPlainSet{.before = ":", .after = ""};
+constexpr Around kBaseline{.before = ":{\"baseline\":", .after = "}"};
 
-void append_baselines(GoJsonWriter& out, const SetTable& table) {
+void append_table(GoJsonWriter& out, const SetTable& table, const Around& around) {
   out.raw("{");
   for (const PodRow& pod : table.pods) {
     if (&pod != table.pods.data()) out.raw(",");
@@ -59,9 +49,9 @@ void append_baselines(GoJsonWriter& out, const SetTable& table) {
       const SetRow& row = table.rows[pod.first + i];
       if (i > 0) out.raw(",");
       out.text(row.key);
-      out.raw(":{\"baseline\":");
+      out.raw(around.before);
       out.text(row.set);
-      out.raw("}");
+      out.raw(around.after);
     }
     out.raw("}");
   }
@@ -97,7 +87,7 @@ void append_head(GoJsonWriter& out, const Content& content) {
   out.text(content.default_set);
   if (!content.entries.empty()) {
     out.raw(",\"entries\":");
-    append_table(out, content.entries);
+    append_table(out, content.entries, kPlainSet);
   }
 }
 
@@ -114,7 +104,7 @@ GoJsonWriter data_of(const Content& content, std::string_view head, std::size_t 
   append_pod_entries_field(data, content);
   if (!content.promised.empty()) {
     data.raw(",\"baselines\":");
-    append_baselines(data, content.promised);
+    append_table(data, content.promised, kBaseline);
   }
   data.raw("}");
   return data;
@@ -151,7 +141,7 @@ std::string encode(const Content& content, CheckpointVersion version) {
   } else {
     if (version == CheckpointVersion::kV3 && !content.promised.empty()) {
       out.raw(",\"promised\":");
-      append_table(out, content.promised);
+      append_table(out, content.promised, kPlainSet);
     }
     if (version == CheckpointVersion::kKubeletV3) append_pod_entries_field(out, content);
     out.raw(",\"checksum\":");
