@@ -53,8 +53,8 @@ class Policy {
   virtual Result<Plan> allocate(const State& state, const Request& request) const = 0;
 
   // The edits that return the container's CPUs to the shared pool, but for those that
-  // other containers of its pod use. Releasing an unknown container is an empty Plan,
-  // so that retries are harmless.
+  // others use: containers of its pod, or, on from a damaged checkpoint, any. Releasing an unknown
+  // container is an empty Plan, so that retries are harmless.
   virtual Plan release(const State& state, const ContainerRef& container) const = 0;
 };
 

@@ -244,8 +244,10 @@ Plan StaticPolicy::release(const State& state, const ContainerRef& container) co
   const Holding* holding = state.find(container);
   if (holding == nullptr) return {};
   CpuSet freed = holding->assigned;
-  for (const auto& [name, other] : state.pods.at(container.pod)) {
-    if (name != container.container) freed -= other.assigned;
+  for (const auto& [pod, containers] : state.pods) {
+    for (const auto& [name, other] : containers) {
+      if (&other != holding) freed -= other.assigned;
+    }
   }
   return Plan{.edits = {Forget{container}, SetShared{state.shared | freed}}, .granted = {}};
 }

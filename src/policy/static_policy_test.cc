@@ -180,6 +180,18 @@ TEST(StaticPolicyRelease, OfAnUnknownContainerIsHarmless) {
   EXPECT_EQ(node.state(), before);
 }
 
+TEST(StaticPolicyRelease, KeepsCpusThatAnotherPodHoldsToo) {
+  // Only a damaged checkpoint has such a state; releasing must not make it worse.
+  const Topology eight = machine("1s8c");
+  const auto policy = StaticPolicy::make(eight, {.reserved_count = 1});
+  ASSERT_TRUE(policy);
+  State state{.shared = cpus("0-5")};
+  state.pods["p"]["c"] = Holding{.assigned = cpus("6-7"), .promised = cpus("6-7")};
+  state.pods["q"]["c"] = Holding{.assigned = cpus("7"), .promised = cpus("7")};
+  apply(state, policy->release(state, {"p", "c"}));
+  EXPECT_EQ(state.shared, cpus("0-6"));
+}
+
 TEST(StaticPolicyInit, LeavesItsCpusToLaterContainersOfThePod) {
   Node node(machine("1s8c"), {.reserved_count = 1});
   EXPECT_EQ(node.ask("a/init", 4, {}, Container::Kind::kInit), "1-4");
