@@ -54,6 +54,7 @@ TEST(NumaSplit, PrefersNodesOfOneSocket) {
 TEST(NumaSplit, PrefersNodesOfOneSocketAmongMany) {
   // More nodes than are weighed: 20 of them, ten a socket.
   std::vector<SplitNode> many;
+  many.reserve(20);
   for (int i = 0; i < 20; ++i) many.push_back({.free = 8, .socket = i / 10});
   const SplitRequest request{.count = 80, .fewest = 10, .most = 20, .align_by_socket = true};
   const auto shares = split_over_nodes(many, request);

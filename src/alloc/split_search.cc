@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/check.h"
+
 namespace corehold {
 namespace {
 
@@ -191,6 +193,7 @@ void SplitSearch::serve_rounds(std::int64_t squares, int groups) {
       ++able_nodes;
       rounds = std::min(rounds, room);
     }
+    CHECK(able_nodes > 0);
     rounds = std::min(rounds, groups / able_nodes);
     for (const int index : subset_) {
       Extra& extra = extra_at(index);
