@@ -72,7 +72,6 @@ Accumulator::Accumulator(const Topology& topology, const CpuSet& available)
     uncore_free_[static_cast<std::size_t>(core.uncore)] += count;
     node_free_[static_cast<std::size_t>(core.node)] += count;
     socket_free_[static_cast<std::size_t>(core.socket)] += count;
-    free_count_ += count;
   }
 }
 
@@ -124,7 +123,6 @@ void Accumulator::take_cpu(CpuId cpu) {
   --uncore_free_[static_cast<std::size_t>(core.uncore)];
   --node_free_[static_cast<std::size_t>(core.node)];
   --socket_free_[static_cast<std::size_t>(core.socket)];
-  --free_count_;
   --needed_;
   free_.erase(cpu);
   taken_.insert(cpu);

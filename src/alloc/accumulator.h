@@ -31,7 +31,6 @@ class Accumulator {
   // the free whole cores do not add up to `count`.
   CpuSet take_exact_whole_cores(int count);
 
-  int free_count() const { return free_count_; }
   int free_in_node(Slot node) const { return at(node_free_, node); }
 
   // NUMA nodes with free CPUs in the order in which they are considered: by the free
@@ -68,7 +67,6 @@ class Accumulator {
   const Topology& topology_;
   CpuSet free_;
   CpuSet taken_{};
-  int free_count_ = 0;
   int needed_ = 0;
   Counts core_free_;
   Counts uncore_free_;

@@ -14,20 +14,10 @@
 #include "base/code.h"
 #include "base/utf8.h"
 #include "state/go_json_writer.h"
+#include "sys/file.h"
 
 namespace corehold {
 namespace {
-
-// 0, or the errno of the write that failed.
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
 
 // What would break the line or be interpreted by a terminal (control characters, also
 // those beyond ASCII, and bytes that are not UTF-8) as Go escapes it: \n, \x1b.

@@ -44,16 +44,6 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-Result<void> write_all(int fd, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed("write", path, errno);
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 // Replacing a device, a FIFO or a link by a file is never what was meant.
 Result<void> check_replaceable(const std::string& path) {
   struct stat status {};
@@ -72,6 +62,16 @@ Result<void> check_replaceable(const std::string& path) {
 std::string errno_name(int number) {
   const char* name = ::strerrorname_np(number);
   return name != nullptr ? name : fmt::format("errno {}", number);
+}
+
+int write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t max_size) {
@@ -110,7 +110,9 @@ Result<void> write_file_atomically(const std::string& path, std::string_view con
   Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
   if (!file.is_open()) return failed("create", path, errno);
   Temporary temporary(pattern);
-  TRY(write_all(file.get(), content, temporary.path()));
+  if (const int error = write_all(file.get(), content); error != 0) {
+    return failed("write", temporary.path(), error);
+  }
   if (::fsync(file.get()) != 0) return failed("fsync", temporary.path(), errno);
   if (file.close() != 0) return failed("close", temporary.path(), errno);
   if (::rename(temporary.path().c_str(), path.c_str()) != 0)

@@ -15,6 +15,9 @@ namespace corehold {
 // The name of an errno value: "EACCES"; the number when it has none.
 std::string errno_name(int number);
 
+// Writes all of it to an open descriptor: 0, or the errno of the write that failed.
+int write_all(int fd, std::string_view content);
+
 // The file's content. Refuses what is not a regular file, and with kInvalid one of
 // more than `max_size` bytes.
 Result<std::string> read_file(const std::string& path, std::size_t max_size);
