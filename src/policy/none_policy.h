@@ -13,6 +13,12 @@ class NonePolicy final : public Policy {
   std::string_view name() const override { return "none"; }
   // Fails with kConflict when containers hold CPUs.
   Result<State> start(State state) const override;
+  std::optional<HintFamily> hints(const State&, const Request&) const override {
+    return std::nullopt;
+  }
+  std::optional<HintFamily> pod_hints(const State&, const std::vector<Request>&) const override {
+    return std::nullopt;
+  }
   Result<Plan> allocate(const State& state, const Request& request) const override;
   Plan release(const State& state, const ContainerRef& container) const override;
 };

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "hints/topology_options.h"
 #include "topology/topology.h"
 
 namespace corehold {
@@ -21,8 +22,6 @@ struct PolicyGates {
   bool beta_options = true;            // CPUManagerPolicyBetaOptions
   bool resize_exclusive_cpus = false;  // InPlacePodVerticalScalingExclusiveCPUs
 };
-
-enum class TopologyPolicy { kNone, kBestEffort, kRestricted, kSingleNumaNode };
 
 struct StaticOptions {
   bool full_pcpus_only = false;              // full-pcpus-only

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
+#include "hints/hint.h"
 #include "pod/pod.h"
 #include "state/state.h"
 
@@ -44,6 +45,15 @@ class Policy {
   //
   // Fails with kConflict when state, machine and configuration contradict each other.
   virtual Result<State> start(State state) const = 0;
+
+  // The NUMA nodes on which the container's request could be met, by what is free now; a
+  // container that has its CPUs already is met where they are. No value: it does not
+  // care. A family without hints: nowhere.
+  virtual std::optional<HintFamily> hints(const State& state, const Request& request) const = 0;
+  // The same for all containers of a pod together. `requests`: one for each container, in
+  // starting order.
+  virtual std::optional<HintFamily> pod_hints(const State& state,
+                                              const std::vector<Request>& requests) const = 0;
 
   // The edits that give the container its CPUs. A container that already has CPUs
   // keeps them: the Plan then changes nobody's CPUs.

@@ -31,6 +31,9 @@ class StaticPolicy final : public Policy {
 
   std::string_view name() const override { return "static"; }
   Result<State> start(State state) const override;
+  std::optional<HintFamily> hints(const State& state, const Request& request) const override;
+  std::optional<HintFamily> pod_hints(const State& state,
+                                      const std::vector<Request>& requests) const override;
   Result<Plan> allocate(const State& state, const Request& request) const override;
   Plan release(const State& state, const ContainerRef& container) const override;
 
@@ -57,6 +60,7 @@ class StaticPolicy final : public Policy {
   Result<CpuSet> choose_whole_cores(const CpuSet& pool, const Request& request) const;
   Result<CpuSet> choose_reused_first(const CpuSet& pool, const CpuSet& reused,
                                      const Request& request) const;
+  HintFamily hints_for(const CpuSet& available, const CpuSet& reusable, int count) const;
   bool splits_cores(const CpuSet& cpus) const;
   CpuSet aligned_part(const CpuSet& pool, const NodeSet& affinity) const;
   Result<void> check_shared_pool(const CpuSet& left) const;
