@@ -53,6 +53,9 @@ class DeviceBook {
   Result<DeviceHolding> allocate(const Pod& pod, const Container& container,
                                  const std::optional<NodeSet>& affinity);
 
+  // The pod is complete: no later container of it takes over devices any more.
+  void settle() { reusable_ = {}; }
+
   // Gives back what all containers of the pod hold. An unknown pod is no error.
   void release(const std::string& pod_uid);
 
@@ -67,11 +70,15 @@ class DeviceBook {
     bool operator==(const Reusable&) const = default;
   };
 
-  const std::vector<std::string>& reusable(const std::string& pod,
-                                           const std::string& resource) const;
+  std::vector<std::string> reusable(const std::string& pod, const std::string& resource) const;
+  // Null when the container holds none.
+  const std::vector<std::string>* find(const std::string& pod, const std::string& container,
+                                       const std::string& resource) const;
+  bool has_nodes(const std::string& resource) const;
+  // Where `count` of the devices in `free` and `left` could be had, all of the latter near.
   HintFamily family(const NodeSet& nodes, const std::string& resource,
-                    const std::vector<std::string>& available,
-                    const std::vector<std::string>& reusable, std::int64_t count) const;
+                    const std::vector<std::string>& free, const std::vector<std::string>& left,
+                    std::int64_t count) const;
   Result<std::vector<std::string>> choose(const std::string& pod, const std::string& resource,
                                           std::int64_t count,
                                           const std::optional<NodeSet>& affinity) const;

@@ -84,6 +84,9 @@ class MemoryBook {
   Result<MemoryHolding> allocate(const Pod& pod, const Container& container, const Hint& hint,
                                  const PodGates& gates);
 
+  // The pod is complete: no later container of it takes over memory any more.
+  void settle() { reusable_ = {}; }
+
   // Gives back what all containers of the pod hold. An unknown pod is no error.
   void release(const std::string& pod_uid);
 
@@ -98,23 +101,24 @@ class MemoryBook {
     bool operator==(const Reusable&) const = default;
   };
 
-  std::int64_t free_on(const NodeSet& nodes, const std::string& resource) const;
-  std::int64_t allocatable_on(const NodeSet& nodes, const std::string& resource) const;
-  std::int64_t reusable_on(const std::string& pod, const NodeSet& nodes,
-                           const std::string& resource) const;
-  NodeSet idle_nodes() const;
-  bool fits(const std::string& pod, const NodeSet& nodes, const NodeMemory& request) const;
-  bool suffices(const NodeSet& nodes, const NodeMemory& request) const;
-  bool breaks_group(const NodeSet& nodes) const;
-  int narrowest_allocatable(const NodeMemory& request) const;
-  // The sets that can hold the request; no value when there is none.
+  // Of all nodes named.
+  std::int64_t amount(const NodeSet& nodes, NodeMemory MemoryNode::*kind,
+                      const std::string& resource) const;
+  std::int64_t reusable(const std::string& pod, const NodeSet& nodes,
+                        const std::string& resource) const;
+  Need need(const NodeSet& nodes, NodeMemory MemoryNode::*kind, const std::string& resource,
+            std::int64_t bytes) const;
+  bool suffice(const NodeSet& nodes, const NodeMemory& request) const;
+  bool keep_groups(const NodeSet& nodes) const;
+  bool can_hold(const std::string& pod, const NodeSet& nodes, const NodeMemory& request) const;
+  // All sets that can hold the request; no value: there is none.
   std::optional<HintFamily> family(const std::string& pod, const NodeMemory& request) const;
-  std::optional<Hint> best(const HintFamily& family, const NodeSet& containing) const;
+  std::vector<ResourceHints> hints_for(const std::string& pod, const NodeMemory& request) const;
   Result<NodeSet> choose(const std::string& pod, const NodeMemory& request, const Hint& hint) const;
   void book(const NodeSet& nodes, const std::string& resource, std::int64_t bytes);
   void unbook(const NodeSet& nodes, const std::string& resource, std::int64_t bytes);
-  void note_reusable(const std::string& pod, Container::Kind kind, const MemoryHolding& holding);
-  void take_over(const Pod& pod, const Container& container, const MemoryHolding& holding);
+  void leave_or_take(const std::string& pod, Container::Kind kind, const MemoryHolding& holding);
+  void shorten_earlier(const Pod& pod, const Container& container, const MemoryHolding& holding);
 
   std::map<NodeId, MemoryNode> nodes_{};
   Pods pods_{};
