@@ -241,6 +241,7 @@ Result<DeviceHolding> DeviceBook::allocate(const Pod& pod, const Container& cont
                                pod.uid, container.name, resource, held->size(), count)};
     }
   }
+  if (holding.empty()) return holding;
   if (reusable_.pod != pod.uid) reusable_ = {.pod = pod.uid, .left = {}};
   for (const auto& [resource, ids] : holding) {
     Ids& left = reusable_.left[resource];
@@ -249,7 +250,7 @@ Result<DeviceHolding> DeviceBook::allocate(const Pod& pod, const Container& cont
       if (container.kind == Container::Kind::kInit) left.push_back(id);
     }
   }
-  if (!holding.empty()) pods_[pod.uid][container.name] = holding;
+  pods_[pod.uid][container.name] = holding;
   return holding;
 }
 
