@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include "hints/family.h"
+#include "hints/search.h"
 
 namespace corehold {
 namespace {
 
 // The most of one resource on one node, so that sums over all nodes fit 64 bits.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
+constexpr int kEffort = 20'000;  // for one search
 
 std::int64_t amount_in(const NodeMemory& memory, const std::string& resource) {
   const auto found = memory.find(resource);
@@ -32,22 +34,14 @@ bool is_narrower(const NodeSet& a, const NodeSet& b) {
 }
 
 // The narrowest set of the threshold, and the lowest of those; no value: there is none.
-std::optional<NodeSet> narrowest_set(Threshold threshold) {
+std::optional<NodeSet> narrowest_set(const Threshold& threshold) {
   const auto size = narrowest(threshold);
   if (!size) return std::nullopt;
-  std::vector<NodeId> nodes;
-  for (const NodeId node : threshold.within - threshold.required) nodes.push_back(node);
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    Threshold rest = threshold;
-    rest.within.erase(*node);
-    const auto without = narrowest(rest);
-    if (without && *without <= *size) {
-      threshold = std::move(rest);
-    } else {
-      threshold.required.insert(*node);
-    }
-  }
-  return threshold.within;
+  Effort effort{.left = kEffort};
+  const auto mask = find_best(
+      {.parties = {Party(threshold)}, .pool = threshold.within.word(), .size = *size}, effort);
+  // Everything it may have is always an answer, if not the narrowest.
+  return mask ? NodeSet::of_word(*mask) : threshold.within;
 }
 
 // The narrowest hint that contains `nodes`. It is a preferred one, if any is.
@@ -64,7 +58,7 @@ std::optional<Hint> narrowest_hint(const HintFamily& family, const NodeSet& node
   Threshold threshold = *family.threshold;
   if (!nodes.is_subset_of(threshold.within)) return best;
   threshold.required |= nodes;
-  if (const auto set = narrowest_set(std::move(threshold))) {
+  if (const auto set = narrowest_set(threshold)) {
     consider({.nodes = *set, .preferred = set->size() == family.preference.size});
   }
   return best;
