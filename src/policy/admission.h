@@ -6,6 +6,7 @@
 // holds the bookings as they would be afterwards, and how each choice came about.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,10 +74,13 @@ struct Decision {
   Bookings after{};                             // as before, if refused
 };
 
+// A pod that is in already keeps everything. Refusals have the kubelet's reasons:
+// TopologyAffinityError when the topology manager's policy cannot be met, OutOfcpu and
+// SMTAlignmentError for CPUs, UnexpectedAdmissionError for memory and devices.
 // REQUIRES: the pod has passed validate().
 Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod);
 
-// Gives back everything the pod holds.
+// Gives back everything the pod holds. An unknown pod is no error.
 Bookings release(const AdmissionRules& rules, Bookings bookings, const std::string& pod_uid);
 
 }  // namespace corehold
