@@ -12,6 +12,7 @@
 namespace corehold {
 namespace {
 
+constexpr std::string_view kAffinityError = "TopologyAffinityError";
 constexpr std::string_view kMisaligned = "Resources cannot be allocated with Topology locality";
 
 std::vector<const Container*> in_starting_order(const Pod& pod) {
@@ -120,18 +121,27 @@ class Admission {
   }
 
   bool place_cpus(const Container& container, const Request& request, ContainerDecision& decided) {
-    decided.candidates = rules_.policy.candidates(now_.cpus, request);
-    if (request.affinity) {
-      decided.near = decided.candidates & rules_.topology.cpus_in(*request.affinity);
-    }
+    decided.candidates = rules_.policy.candidates(now_.cpus, request_for(container, {}));
+    if (request.affinity) decided.near = rules_.policy.candidates(now_.cpus, request);
+    const bool had_cpus = now_.cpus.find(request.container) != nullptr;
     const auto plan = rules_.policy.allocate(now_.cpus, request);
     if (!plan) {
       return refuse(&container, admission_reason(plan.error().code), plan.error().message,
                     cpu_detail(now_, decided.candidates));
     }
+    if (!had_cpus && request.affinity && is_strict()) {
+      const CpuSet outside = plan->granted - decided.near;
+      if (!outside.empty()) return refuse_outside(container, *request.affinity, outside);
+    }
     apply(now_.cpus, *plan);
     decided.granted = plan->granted;
     return true;
+  }
+
+  // Whether CPUs outside the affinity are a reason to refuse.
+  bool is_strict() const {
+    return rules_.topology_options.policy == TopologyPolicy::kRestricted ||
+           rules_.topology_options.policy == TopologyPolicy::kSingleNumaNode;
   }
 
   bool place_memory(const Container& container, const Hint& hint, ContainerDecision& decided) {
@@ -171,8 +181,19 @@ class Admission {
   }
 
   bool refuse_alignment(const Container* container, const Alignment& alignment) {
-    return refuse(container, "TopologyAffinityError", kMisaligned,
+    return refuse(container, kAffinityError, kMisaligned,
                   topology_detail(rules_, now_, pod_, container, alignment));
+  }
+
+  // Hints count CPUs. That they make whole cores, and that enough are left to share, shows
+  // only when they are chosen.
+  bool refuse_outside(const Container& container, const NodeSet& affinity, const CpuSet& outside) {
+    return refuse(
+        &container, kAffinityError, kMisaligned,
+        fmt::format("policy {}; on NUMA node {} it would have to be given CPUs {} of "
+                    "other nodes as well; {}",
+                    name_of(rules_.topology_options.policy), affinity.str(), outside.str(),
+                    cpu_detail(now_, decision_.containers.back().candidates)));
   }
 
   // Nothing is left to later containers, there are none.
@@ -189,9 +210,20 @@ class Admission {
   Decision decision_{};
 };
 
+bool holds_anything(const Bookings& bookings, const std::string& uid) {
+  return bookings.cpus.pods.contains(uid) || bookings.memory.pods().contains(uid) ||
+         bookings.devices.pods().contains(uid);
+}
+
 }  // namespace
 
 Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod) {
+  if (holds_anything(before, pod.uid)) {
+    AdmissionRules unaligned = rules;
+    unaligned.topology_options.policy = TopologyPolicy::kNone;
+    Decision kept = Admission(unaligned, before, pod).run(before);
+    if (!kept.refusal && kept.after == before) return kept;
+  }
   return Admission(rules, before, pod).run(before);
 }
 
