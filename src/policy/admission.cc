@@ -55,6 +55,7 @@ class Admission {
     Hint hint;
     if (scope_is(TopologyScope::kPod)) {
       std::vector<Request> requests;
+      requests.reserve(containers.size());
       for (const Container* container : containers) requests.push_back(request_for(*container, {}));
       decision_.alignment = align(pod_hints(requests));
       hint = decision_.alignment->merged.hint;
