@@ -6,6 +6,7 @@
 // holds the bookings as they would be afterwards, and how each choice came about.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,7 +52,7 @@ struct ContainerDecision {
   std::optional<Alignment> alignment{};  // of its own; scope container only
   std::optional<NodeSet> affinity{};     // what the topology manager asked to keep to
   CpuSet candidates{};                   // CPUs it could have been given
-  CpuSet near{};                         // those of them inside the affinity
+  CpuSet near{};                         // those of them near the affinity
   CpuSet granted{};                      // empty: it runs in the shared pool
   NodeMemory memory{};                   // bytes booked by resource; empty: none
   NodeSet memory_nodes{};                // where
@@ -73,10 +74,14 @@ struct Decision {
   Bookings after{};                             // as before, if refused
 };
 
+// A pod that has all it asks for keeps it, and the topology manager is not asked again:
+// whatever else has changed, nothing that runs is turned away. Refusals have the kubelet's reasons:
+// TopologyAffinityError when the topology manager's policy cannot be met, OutOfcpu and
+// SMTAlignmentError for CPUs, UnexpectedAdmissionError for memory and devices.
 // REQUIRES: the pod has passed validate().
 Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod);
 
-// Gives back everything the pod holds.
+// Gives back everything the pod holds. An unknown pod is no error.
 Bookings release(const AdmissionRules& rules, Bookings bookings, const std::string& pod_uid);
 
 }  // namespace corehold

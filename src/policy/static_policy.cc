@@ -179,6 +179,14 @@ std::optional<HintFamily> StaticPolicy::pod_hints(const State& state,
   return hints_for(state.shared - reserved_, assigned | reusable(state, requests.front()), count);
 }
 
+CpuSet StaticPolicy::candidates(const State& state, const Request& request) const {
+  if (request.cpus <= 0) return {};
+  CpuSet pool = (state.shared - reserved_) | reusable(state, request);
+  if (options_.full_pcpus_only) pool = topology_->whole_cores_within(pool);
+  if (const Holding* holding = state.find(request.container)) pool = holding->assigned;
+  return request.affinity ? aligned_part(pool, *request.affinity) : pool;
+}
+
 Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) const {
   if (request.cpus <= 0) return Plan{};
   const CpuSet reused = reusable(state, request);
