@@ -32,8 +32,7 @@ std::string reserved_of(const Config& config) {
 }
 
 std::string topology_of(const TopologyOptions& topology) {
-  std::string text =
-      fmt::format("{}, scope {}", name_of(topology.policy), name_of(topology.scope));
+  std::string text = fmt::format("{}, scope {}", name_of(topology.policy), name_of(topology.scope));
   if (topology.prefer_closest_numa) text += ", prefer-closest-numa-nodes";
   if (topology.max_numa_nodes != TopologyOptions{}.max_numa_nodes) {
     text += fmt::format(", up to {} NUMA nodes", topology.max_numa_nodes);
@@ -58,8 +57,7 @@ std::string runtime_of(const RuntimeConfig& runtime) {
 json::array remarks_json(const std::vector<ConfigRemark>& remarks) {
   json::array list;
   for (const ConfigRemark& remark : remarks) {
-    list.push_back(
-        {{"line", remark.line}, {"field", remark.field}, {"message", remark.message}});
+    list.push_back({{"line", remark.line}, {"field", remark.field}, {"message", remark.message}});
   }
   return list;
 }

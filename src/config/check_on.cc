@@ -49,8 +49,7 @@ class MachineCheck {
     }
     if (config_.cpu_manager_policy != CpuManagerPolicy::kStatic) return;
     const int left = topology_.cpu_count() - config_.reserved_count;
-    const std::string field =
-        config_.reserved_cpus.empty() ? "kubeReserved" : "reservedSystemCPUs";
+    const std::string field = config_.reserved_cpus.empty() ? "kubeReserved" : "reservedSystemCPUs";
     const StaticOptions& options = config_.static_options;
     if (left < 0) {
       add(field, fmt::format("{} CPUs are to be reserved, the machine has {}",

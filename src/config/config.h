@@ -41,7 +41,8 @@ struct RuntimeConfig {
 
 struct ListenConfig {
   std::string address = "127.0.0.1:10270";  // of the API over TLS; "": the Unix socket only
-  std::string socket_group{};  // may use the Unix socket, and is then as good as root; "": root only
+  std::string
+      socket_group{};  // may use the Unix socket, and is then as good as root; "": root only
 
   bool operator==(const ListenConfig&) const = default;
 };
@@ -76,8 +77,8 @@ struct Config {
   std::chrono::milliseconds sync_frequency{60'000};
   std::string static_pod_path{};  // may be relative to the configuration file; "": none
   MemoryManagerPolicy memory_manager_policy = MemoryManagerPolicy::kNone;
-  MemoryInventory reserved_memory{};       // by NUMA node, for the static memory manager
-  std::int64_t kube_reserved_memory = 0;   // bytes
+  MemoryInventory reserved_memory{};        // by NUMA node, for the static memory manager
+  std::int64_t kube_reserved_memory = 0;    // bytes
   std::int64_t system_reserved_memory = 0;  // bytes
 
   // From CoreholdConfiguration.

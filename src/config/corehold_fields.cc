@@ -89,66 +89,70 @@ constexpr std::array kRuntimeFields{
           constexpr std::array<std::string_view, 3> kNames{"process", "cri", "nri"};
           read_choice(node, into, kNames, reading);
         }),
-    plain_field<RuntimeConfig>({.name = "endpoint",
-                                .type = "socket",
-                                .meaning = "where the runtime serves CRI; needed for `cri` and "
-                                           "`nri`, as in `unix:///run/containerd/containerd.sock`",
-                                .standard = "none"},
-                               [](auto& runtime) -> auto& { return runtime.endpoint; },
-                               [](const Node& node, std::string& into, Reading& reading) {
-                                 read_endpoint(node, into, reading);
-                               }),
-    plain_field<RuntimeConfig>({.name = "nriSocket",
-                                .type = "path",
-                                .meaning = "where the runtime serves NRI; for `nri`"},
-                               [](auto& runtime) -> auto& { return runtime.nri_socket; },
-                               kReadPath),
+    plain_field<RuntimeConfig>(
+        {.name = "endpoint",
+         .type = "socket",
+         .meaning = "where the runtime serves CRI; needed for `cri` and "
+                    "`nri`, as in `unix:///run/containerd/containerd.sock`",
+         .standard = "none"},
+        [](auto& runtime) -> auto& { return runtime.endpoint; },
+        [](const Node& node, std::string& into, Reading& reading) {
+          read_endpoint(node, into, reading);
+        }),
+    plain_field<RuntimeConfig>(
+        {.name = "nriSocket", .type = "path", .meaning = "where the runtime serves NRI; for `nri`"},
+        [](auto& runtime) -> auto& { return runtime.nri_socket; }, kReadPath),
 };
 
 constexpr std::array kListenFields{
-    plain_field<ListenConfig>({.name = "address",
-                               .type = "address and port",
-                               .meaning = "where the API is served over TLS beside the Unix socket; "
-                                          "`\"\"`: nowhere"},
-                              [](auto& listen) -> auto& { return listen.address; },
-                              [](const Node& node, std::string& into, Reading& reading) {
-                                read_address(node, into, reading);
-                              }),
-    plain_field<ListenConfig>({.name = "socketGroup",
-                               .type = "group",
-                               .meaning = "a group of users that may use the Unix socket and is "
-                                          "then as good as root",
-                               .standard = "none: root only"},
-                              [](auto& listen) -> auto& { return listen.socket_group; }),
+    plain_field<ListenConfig>(
+        {.name = "address",
+         .type = "address and port",
+         .meaning = "where the API is served over TLS beside the Unix socket; "
+                    "`\"\"`: nowhere"},
+        [](auto& listen) -> auto& { return listen.address; },
+        [](const Node& node, std::string& into, Reading& reading) {
+          read_address(node, into, reading);
+        }),
+    plain_field<ListenConfig>(
+        {.name = "socketGroup",
+         .type = "group",
+         .meaning = "a group of users that may use the Unix socket and is "
+                    "then as good as root",
+         .standard = "none: root only"},
+        [](auto& listen) -> auto& { return listen.socket_group; }),
 };
 
 constexpr std::array kPathsFields{
-    plain_field<PathsConfig>({.name = "root",
-                              .type = "path",
-                              .meaning = "where the checkpoint, the store and the sockets are; "
-                                         "`--root` wins over it"},
-                             [](auto& paths) -> auto& { return paths.root; }, kReadPath),
-    plain_field<PathsConfig>({.name = "podinfo",
-                              .type = "path",
-                              .meaning = "where `assigned.cpuset` and `assigned.memset` of "
-                                         "containers are kept",
-                              .standard = "`<root>/podinfo`"},
-                             [](auto& paths) -> auto& { return paths.podinfo; }, kReadPath),
-    plain_field<PathsConfig>({.name = "podResourcesSocket",
-                              .type = "path",
-                              .meaning = "where the kubelet's `podresources` API is served",
-                              .standard = "`<root>/pod-resources/kubelet.sock`"},
-                             [](auto& paths) -> auto& { return paths.pod_resources_socket; },
-                             kReadPath),
+    plain_field<PathsConfig>(
+        {.name = "root",
+         .type = "path",
+         .meaning = "where the checkpoint, the store and the sockets are; "
+                    "`--root` wins over it"},
+        [](auto& paths) -> auto& { return paths.root; }, kReadPath),
+    plain_field<PathsConfig>(
+        {.name = "podinfo",
+         .type = "path",
+         .meaning = "where `assigned.cpuset` and `assigned.memset` of "
+                    "containers are kept",
+         .standard = "`<root>/podinfo`"},
+        [](auto& paths) -> auto& { return paths.podinfo; }, kReadPath),
+    plain_field<PathsConfig>(
+        {.name = "podResourcesSocket",
+         .type = "path",
+         .meaning = "where the kubelet's `podresources` API is served",
+         .standard = "`<root>/pod-resources/kubelet.sock`"},
+        [](auto& paths) -> auto& { return paths.pod_resources_socket; }, kReadPath),
 };
 
 constexpr std::array kPodinfoFields{
-    plain_field<PodinfoConfig>({.name = "annotations",
-                                .type = "boolean",
-                                .meaning = "pods may ask for the files by the annotation "
-                                           "`corehold.dev/podinfo`, where the API server does not "
-                                           "know `assigned.cpuset`"},
-                               [](auto& podinfo) -> auto& { return podinfo.annotations; }),
+    plain_field<PodinfoConfig>(
+        {.name = "annotations",
+         .type = "boolean",
+         .meaning = "pods may ask for the files by the annotation "
+                    "`corehold.dev/podinfo`, where the API server does not "
+                    "know `assigned.cpuset`"},
+        [](auto& podinfo) -> auto& { return podinfo.annotations; }),
 };
 
 constexpr auto kReadNode = [](const Node& node, int& into, Reading& reading) {
@@ -230,14 +234,15 @@ void read_devices(const Node& node, DeviceGroup& into, Reading& reading) {
 }
 
 constexpr std::array kDeviceGroupFields{
-    plain_field<DeviceGroup>({.name = "resource",
-                              .type = "string",
-                              .meaning = "what containers ask for, as in `example.com/nic`",
-                              .standard = "required"},
-                             [](auto& group) -> auto& { return group.resource; },
-                             [](const Node& node, std::string& into, Reading& reading) {
-                               read_resource(node, into, reading);
-                             }),
+    plain_field<DeviceGroup>(
+        {.name = "resource",
+         .type = "string",
+         .meaning = "what containers ask for, as in `example.com/nic`",
+         .standard = "required"},
+        [](auto& group) -> auto& { return group.resource; },
+        [](const Node& node, std::string& into, Reading& reading) {
+          read_resource(node, into, reading);
+        }),
     list_field<DeviceGroup, Device, kDeviceFields>({.name = "devices",
                                                     .type = "list",
                                                     .meaning = "the devices that there are of it",
@@ -255,8 +260,7 @@ void read_device_groups(const Node& node, Config& config, Reading& reading) {
       if (reading.mistake_count() == before) reading.mistake(item, "resource is missing");
       continue;
     }
-    const bool is_new =
-        config.devices.emplace(group.resource, std::move(group.devices)).second;
+    const bool is_new = config.devices.emplace(group.resource, std::move(group.devices)).second;
     if (is_new) continue;
     reading.mistake(item, fmt::format("devices of {} are listed already; put them in one list",
                                       group.resource));
@@ -272,8 +276,7 @@ struct MachineMemory {
 // Stands for huge pages of any size.
 constexpr std::string_view kHugePages = "hugepages-<size>";
 
-void read_amount(const std::string& name, const Node& node, MachineMemory& into,
-                 Reading& reading) {
+void read_amount(const std::string& name, const Node& node, MachineMemory& into, Reading& reading) {
   if (const auto bytes = bytes_of(node, reading)) into.amounts[name] = *bytes;
 }
 
@@ -335,13 +338,13 @@ void read_memory(const Node& node, Config& config, Reading& reading) {
 
 constexpr std::array kCoreholdFields{
     document_field<Config>({.name = "apiVersion",
-                        .type = "string",
-                        .meaning = "always `corehold.dev/v1alpha1`",
-                        .standard = "required"}),
+                            .type = "string",
+                            .meaning = "always `corehold.dev/v1alpha1`",
+                            .standard = "required"}),
     document_field<Config>({.name = "kind",
-                        .type = "string",
-                        .meaning = "always `CoreholdConfiguration`",
-                        .standard = "required"}),
+                            .type = "string",
+                            .meaning = "always `CoreholdConfiguration`",
+                            .standard = "required"}),
     object_field<Config, kRuntimeFields>(
         {.name = "runtime", .type = "object", .meaning = "how containers are run"},
         [](auto& config) -> auto& { return config.runtime; }),
@@ -354,30 +357,33 @@ constexpr std::array kCoreholdFields{
     object_field<Config, kPodinfoFields>(
         {.name = "podinfo", .type = "object", .meaning = "how containers learn their CPUs"},
         [](auto& config) -> auto& { return config.podinfo; }),
-    plain_field<Config>({.name = "minSharedCPUs",
-                         .type = "number",
-                         .meaning = "with `strict-cpu-reservation`, how many CPUs the shared pool "
-                                    "keeps at least"},
-                        [](auto& config) -> auto& { return config.static_options.min_shared_cpus; },
-                        [](const Node& node, int& into, Reading& reading) {
-                          if (const auto number = number_of(node, 1, kMaxCpus, reading)) {
-                            into = *number;
-                          }
-                        }),
-    plain_field<Config>({.name = "checkpointFormat",
-                         .type = "`corehold` or `kubelet`",
-                         .meaning = "how `cpu_manager_state` is written: with the promises of "
-                                    "KEP-5554, or as kubelet 1.37 does"},
-                        [](auto& config) -> auto& { return config.checkpoint_format; },
-                        [](const Node& node, CheckpointStyle& into, Reading& reading) {
-                          constexpr std::array<std::string_view, 2> kNames{"corehold", "kubelet"};
-                          read_choice(node, into, kNames, reading);
-                        }),
-    plain_field<Config>({.name = "memoryPinning",
-                         .type = "boolean",
-                         .meaning = "containers also get the NUMA nodes their memory comes from "
-                                    "(`cpuset.mems`)"},
-                        [](auto& config) -> auto& { return config.memory_pinning; }),
+    plain_field<Config>(
+        {.name = "minSharedCPUs",
+         .type = "number",
+         .meaning = "with `strict-cpu-reservation`, how many CPUs the shared pool "
+                    "keeps at least"},
+        [](auto& config) -> auto& { return config.static_options.min_shared_cpus; },
+        [](const Node& node, int& into, Reading& reading) {
+          if (const auto number = number_of(node, 1, kMaxCpus, reading)) {
+            into = *number;
+          }
+        }),
+    plain_field<Config>(
+        {.name = "checkpointFormat",
+         .type = "`corehold` or `kubelet`",
+         .meaning = "how `cpu_manager_state` is written: with the promises of "
+                    "KEP-5554, or as kubelet 1.37 does"},
+        [](auto& config) -> auto& { return config.checkpoint_format; },
+        [](const Node& node, CheckpointStyle& into, Reading& reading) {
+          constexpr std::array<std::string_view, 2> kNames{"corehold", "kubelet"};
+          read_choice(node, into, kNames, reading);
+        }),
+    plain_field<Config>(
+        {.name = "memoryPinning",
+         .type = "boolean",
+         .meaning = "containers also get the NUMA nodes their memory comes from "
+                    "(`cpuset.mems`)"},
+        [](auto& config) -> auto& { return config.memory_pinning; }),
     list_field<Config, DeviceGroup, kDeviceGroupFields>(
         {.name = "devices",
          .type = "list",

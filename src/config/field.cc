@@ -14,9 +14,9 @@ void report_unknown(const Node& node, std::string_view name,
     return reading.note(node, "kubelet field without effect here" + did_you_mean(name, known));
   }
   const std::string hint = did_you_mean(name, known);
-  reading.mistake(node, "is not a known field" +
-                            (hint.empty() ? fmt::format("; there are {}", fmt::join(known, ", "))
-                                          : hint));
+  reading.mistake(
+      node, "is not a known field" +
+                (hint.empty() ? fmt::format("; there are {}", fmt::join(known, ", ")) : hint));
 }
 
 }  // namespace corehold

@@ -145,12 +145,14 @@ constexpr Field<T> object_field(const FieldText& text, At) {
   return {.name = text.name,
           .type = text.type,
           .meaning = text.meaning,
-          .read = [](const Node& node, T& into, Reading& reading) {
-            read_fields<Inner>(node, Fields, UnknownField::kMistake, At{}(into), reading);
-          },
-          .describe = [](const std::string& path, std::vector<FieldLine>& lines) {
-            describe_fields<Inner>(Fields, path + ".", lines);
-          }};
+          .read =
+              [](const Node& node, T& into, Reading& reading) {
+                read_fields<Inner>(node, Fields, UnknownField::kMistake, At{}(into), reading);
+              },
+          .describe =
+              [](const std::string& path, std::vector<FieldLine>& lines) {
+                describe_fields<Inner>(Fields, path + ".", lines);
+              }};
 }
 
 // The fields of the two documents, for the reference page.

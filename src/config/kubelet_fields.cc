@@ -85,8 +85,7 @@ void read_gates(const Node& node, FeatureGates& into, Reading& reading) {
 }
 
 // One amount of kubeReserved or systemReserved, with the kubelet's texts.
-void read_reserved(const std::string& name, const Node& node, Reservation& into,
-                   Reading& reading) {
+void read_reserved(const std::string& name, const Node& node, Reservation& into, Reading& reading) {
   constexpr std::array<std::string_view, 4> kNames{"cpu", "memory", "ephemeral-storage", "pid"};
   if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
     return reading.mistake(node, fmt::format("cannot reserve {:?} resource; there are {}", name,
@@ -170,21 +169,22 @@ void read_reserved_memory(const Node& node, Draft& draft, Reading& reading) {
 
 constexpr std::array kKubeletFields{
     document_field<Draft>({.name = "apiVersion",
-                        .type = "string",
-                        .meaning = "always `kubelet.config.k8s.io/v1beta1`",
-                        .standard = "required"}),
+                           .type = "string",
+                           .meaning = "always `kubelet.config.k8s.io/v1beta1`",
+                           .standard = "required"}),
     document_field<Draft>({.name = "kind",
-                        .type = "string",
-                        .meaning = "always `KubeletConfiguration`",
-                        .standard = "required"}),
-    plain_field<Draft>({.name = "cpuManagerPolicy",
-                        .type = "`none` or `static`",
-                        .meaning = "`static` gives containers of Guaranteed pods with whole CPUs "
-                                   "CPUs of their own; `none` leaves cpusets alone"},
-                       [](auto& draft) -> auto& { return draft.config.cpu_manager_policy; },
-                       [](const Node& node, CpuManagerPolicy& into, Reading& reading) {
-                         read_cpu_policy(node, into, reading);
-                       }),
+                           .type = "string",
+                           .meaning = "always `KubeletConfiguration`",
+                           .standard = "required"}),
+    plain_field<Draft>(
+        {.name = "cpuManagerPolicy",
+         .type = "`none` or `static`",
+         .meaning = "`static` gives containers of Guaranteed pods that ask for "
+                    "whole CPUs their own ones; `none` leaves cpusets alone"},
+        [](auto& draft) -> auto& { return draft.config.cpu_manager_policy; },
+        [](const Node& node, CpuManagerPolicy& into, Reading& reading) {
+          read_cpu_policy(node, into, reading);
+        }),
     free_field<Draft>({.name = "cpuManagerPolicyOptions",
                        .type = "strings by name",
                        .meaning = "options of `static`, see below; `none` has none",
@@ -192,11 +192,12 @@ constexpr std::array kKubeletFields{
                       [](const Node& node, Draft& draft, Reading& reading) {
                         read_options(node, draft.cpu_options, reading);
                       }),
-    plain_field<Draft>({.name = "cpuManagerReconcilePeriod",
-                        .type = "duration",
-                        .meaning = "how often cpusets that somebody else changed are repaired",
-                        .standard = "`nodeStatusUpdateFrequency`"},
-                       [](auto& draft) -> auto& { return draft.reconcile_period; }),
+    plain_field<Draft>(
+        {.name = "cpuManagerReconcilePeriod",
+         .type = "duration",
+         .meaning = "how often cpusets that somebody else changed are repaired",
+         .standard = "`nodeStatusUpdateFrequency`"},
+        [](auto& draft) -> auto& { return draft.reconcile_period; }),
     plain_field<Draft>(
         {.name = "reservedSystemCPUs",
          .type = "CPU list",
@@ -221,21 +222,23 @@ constexpr std::array kKubeletFields{
                       [](const Node& node, Draft& draft, Reading& reading) {
                         read_reservation(node, draft.system_reserved, reading);
                       }),
-    plain_field<Draft>({.name = "topologyManagerPolicy",
-                        .type = "`none`, `best-effort`, `restricted` or `single-numa-node`",
-                        .meaning = "how firmly the resources of a pod must share NUMA nodes"},
-                       [](auto& draft) -> auto& { return draft.config.topology.policy; },
-                       [](const Node& node, TopologyPolicy& into, Reading& reading) {
-                         read_topology_policy(node, into, reading);
-                       }),
-    plain_field<Draft>({.name = "topologyManagerScope",
-                        .type = "`container` or `pod`",
-                        .meaning = "whether each container is aligned by itself or all of a pod "
-                                   "together"},
-                       [](auto& draft) -> auto& { return draft.config.topology.scope; },
-                       [](const Node& node, TopologyScope& into, Reading& reading) {
-                         read_topology_scope(node, into, reading);
-                       }),
+    plain_field<Draft>(
+        {.name = "topologyManagerPolicy",
+         .type = "`none`, `best-effort`, `restricted` or `single-numa-node`",
+         .meaning = "how firmly the resources of a pod must share NUMA nodes"},
+        [](auto& draft) -> auto& { return draft.config.topology.policy; },
+        [](const Node& node, TopologyPolicy& into, Reading& reading) {
+          read_topology_policy(node, into, reading);
+        }),
+    plain_field<Draft>(
+        {.name = "topologyManagerScope",
+         .type = "`container` or `pod`",
+         .meaning = "whether each container is aligned by itself or all of a pod "
+                    "together"},
+        [](auto& draft) -> auto& { return draft.config.topology.scope; },
+        [](const Node& node, TopologyScope& into, Reading& reading) {
+          read_topology_scope(node, into, reading);
+        }),
     free_field<Draft>({.name = "topologyManagerPolicyOptions",
                        .type = "strings by name",
                        .meaning = "options of the topology manager, see below",
@@ -250,36 +253,38 @@ constexpr std::array kKubeletFields{
                       [](const Node& node, Draft& draft, Reading& reading) {
                         read_gates(node, draft.config.gates, reading);
                       }),
-    plain_field<Draft>({.name = "memoryManagerPolicy",
-                        .type = "`None` or `Static`",
-                        .meaning = "`Static` books memory of NUMA nodes for containers of "
-                                   "Guaranteed pods; it needs `reservedMemory`"},
-                       [](auto& draft) -> auto& { return draft.config.memory_manager_policy; },
-                       [](const Node& node, MemoryManagerPolicy& into, Reading& reading) {
-                         read_memory_policy(node, into, reading);
-                       }),
+    plain_field<Draft>(
+        {.name = "memoryManagerPolicy",
+         .type = "`None` or `Static`",
+         .meaning = "`Static` books memory of NUMA nodes for containers of "
+                    "Guaranteed pods; it needs `reservedMemory`"},
+        [](auto& draft) -> auto& { return draft.config.memory_manager_policy; },
+        [](const Node& node, MemoryManagerPolicy& into, Reading& reading) {
+          read_memory_policy(node, into, reading);
+        }),
     list_field<Draft, ReservedMemory, kReservedMemoryFields>(
         {.name = "reservedMemory",
          .type = "list",
          .meaning = "memory that `Static` leaves to the system, by NUMA node",
          .standard = "none"},
         read_reserved_memory),
-    plain_field<Draft>({.name = "nodeStatusUpdateFrequency",
-                        .type = "duration",
-                        .meaning = "how often the status of the node is computed"},
-                       [](auto& draft) -> auto& {
-                         return draft.config.node_status_update_frequency;
-                       }),
-    plain_field<Draft>({.name = "syncFrequency",
-                        .type = "duration",
-                        .meaning = "how often running pods are compared with what they should be"},
-                       [](auto& draft) -> auto& { return draft.config.sync_frequency; }),
-    plain_field<Draft>({.name = "staticPodPath",
-                        .type = "path",
-                        .meaning = "a file or folder of pods to run; a relative one starts at the "
-                                   "folder of the configuration file",
-                        .standard = "none"},
-                       [](auto& draft) -> auto& { return draft.config.static_pod_path; }),
+    plain_field<Draft>(
+        {.name = "nodeStatusUpdateFrequency",
+         .type = "duration",
+         .meaning = "how often the status of the node is computed"},
+        [](auto& draft) -> auto& { return draft.config.node_status_update_frequency; }),
+    plain_field<Draft>(
+        {.name = "syncFrequency",
+         .type = "duration",
+         .meaning = "how often running pods are compared with what they should be"},
+        [](auto& draft) -> auto& { return draft.config.sync_frequency; }),
+    plain_field<Draft>(
+        {.name = "staticPodPath",
+         .type = "path",
+         .meaning = "a file or folder of pods to run; a relative one starts at the "
+                    "folder of the configuration file",
+         .standard = "none"},
+        [](auto& draft) -> auto& { return draft.config.static_pod_path; }),
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ const Kind* kind_of(const Node& document, Reading& reading) {
   constexpr std::array<std::string_view, 2> kNames{kKinds[0].name, kKinds[1].name};
   const auto node = member_of(document, "kind");
   if (!node) {
-    reading.mistake(document, fmt::format("kind is missing; there are {}", fmt::join(kNames, ", ")));
+    reading.mistake(document,
+                    fmt::format("kind is missing; there are {}", fmt::join(kNames, ", ")));
     return nullptr;
   }
   const auto position = choice_of(*node, kNames, reading);
@@ -48,8 +49,8 @@ const Kind* kind_of(const Node& document, Reading& reading) {
 void check_api_version(const Node& document, const Kind& kind, Reading& reading) {
   const auto node = member_of(document, "apiVersion");
   if (!node) {
-    return reading.mistake(document, fmt::format("apiVersion is missing; {} has {}", kind.name,
-                                                 kind.api_version));
+    return reading.mistake(
+        document, fmt::format("apiVersion is missing; {} has {}", kind.name, kind.api_version));
   }
   const auto text = text_of(*node, reading);
   if (!text || *text == kind.api_version) return;

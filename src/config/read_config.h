@@ -29,10 +29,10 @@ struct ConfigRemark {
 };
 
 struct CheckedConfig {
-  Config config{};                      // to be used only without mistakes
+  Config config{};                       // to be used only without mistakes
   std::vector<ConfigRemark> mistakes{};  // by line
   std::vector<ConfigRemark> notes{};     // by line: what is accepted and has no effect
-  std::map<std::string, int> lines{};   // where each field stands that was given
+  std::map<std::string, int> lines{};    // where each field stands that was given
 };
 
 // After a mistake in the YAML itself (but for a key given twice), the document it is in

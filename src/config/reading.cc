@@ -20,9 +20,8 @@ namespace json = boost::json;
 
 constexpr std::size_t kLongestReason = 300;
 
-// How a value that should have been a string is written, for the advice to quote it.
+// How a number that should have been a string is written, for the advice to quote it.
 std::string as_written(const json::value& value) {
-  if (value.is_bool()) return value.get_bool() ? "true" : "false";
   if (value.is_int64()) return fmt::to_string(value.get_int64());
   if (value.is_uint64()) return fmt::to_string(value.get_uint64());
   if (value.is_double()) return fmt::format("{}", value.get_double());
@@ -66,8 +65,7 @@ std::vector<Node> Node::items() const {
   if (!value_->is_array()) return items;
   std::size_t position = 0;
   for (const json::value& item : value_->get_array()) {
-    items.push_back(
-        Node(item, inner_lines(position), fmt::format("{}[{}]", path_, position)));
+    items.push_back(Node(item, inner_lines(position), fmt::format("{}[{}]", path_, position)));
     ++position;
   }
   return items;
@@ -97,13 +95,12 @@ void Reading::problem(const YamlProblem& problem) {
 }
 
 bool Reading::is_wrong(const std::string& field) const {
-  return std::any_of(checked_.mistakes.begin(), checked_.mistakes.end(),
-                     [&field](const ConfigRemark& mistake) {
-                       if (!mistake.field.starts_with(field)) return false;
-                       const std::string_view rest =
-                           std::string_view(mistake.field).substr(field.size());
-                       return rest.empty() || rest.front() == '.' || rest.front() == '[';
-                     });
+  return std::any_of(
+      checked_.mistakes.begin(), checked_.mistakes.end(), [&field](const ConfigRemark& mistake) {
+        if (!mistake.field.starts_with(field)) return false;
+        const std::string_view rest = std::string_view(mistake.field).substr(field.size());
+        return rest.empty() || rest.front() == '.' || rest.front() == '[';
+      });
 }
 
 int Reading::line_of(std::string field) const {
@@ -138,10 +135,12 @@ bool expect_list(const Node& node, Reading& reading) {
 std::optional<std::string> text_of(const Node& node, Reading& reading) {
   const json::value& value = node.value();
   if (value.is_string()) return std::string(value.get_string());
+  // A boolean may have been written as true, yes, on or y.
   const std::string written = as_written(value);
-  reading.mistake(node, written.empty()
-                            ? "must be a string"
-                            : fmt::format("must be a string; write \"{}\", with quotes", written));
+  std::string message = "must be a string";
+  if (value.is_bool()) message += "; put it in quotes, as in \"true\"";
+  if (!written.empty()) message += fmt::format("; write \"{}\", with quotes", written);
+  reading.mistake(node, std::move(message));
   return std::nullopt;
 }
 
@@ -161,8 +160,8 @@ std::optional<std::int64_t> bytes_of(const Node& node, Reading& reading) {
   }
   const auto bytes = quantity->scaled(0);
   if (quantity->sign() > 0 && bytes) return bytes;
-  reading.mistake(node, quantity->sign() > 0 ? "is more than 64 bits hold"
-                                             : "must be above zero, as in 64Gi");
+  reading.mistake(
+      node, quantity->sign() > 0 ? "is more than 64 bits hold" : "must be above zero, as in 64Gi");
   return std::nullopt;
 }
 
@@ -172,8 +171,8 @@ std::optional<std::size_t> choice_of(const Node& node, std::span<const std::stri
   if (!text) return std::nullopt;
   const auto found = std::find(names.begin(), names.end(), *text);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  reading.mistake(node, fmt::format("{:?} is not known; there are {}", clipped(*text),
-                                    fmt::join(names, ", ")));
+  reading.mistake(
+      node, fmt::format("{:?} is not known; there are {}", clipped(*text), fmt::join(names, ", ")));
   return std::nullopt;
 }
 

@@ -92,8 +92,7 @@ std::string show_value(const std::string& value);
 std::string show_value(std::chrono::milliseconds value);
 std::string show_value(const CpuSet& value);
 template <typename Enum>
-  requires std::is_enum_v<Enum>
-std::string show_value(Enum value) {
+requires std::is_enum_v<Enum> std::string show_value(Enum value) {
   return std::string(name_of(value));
 }
 

@@ -25,6 +25,8 @@ A node reads one YAML file with one or both of two documents, in any order:
 
 `corehold config check FILE` says everything that is wrong with a file at once, each mistake with its line;
 `--topology host` also compares it with the machine. Nothing has to be given: without a file all defaults hold.
+Until there is an agent, what only a running node needs (runtime, addresses, paths, periods) is checked and
+nothing more.
 
 ```yaml
 apiVersion: kubelet.config.k8s.io/v1beta1
@@ -66,15 +68,16 @@ std::string cell(std::string_view text) {
 
 // A default as code, unless it is said in words.
 std::string standard_of(const FieldLine& line) {
-  const bool is_words = line.standard.empty() || line.standard.front() == '`' ||
-                        line.standard.starts_with("none") || line.standard == "required" ||
-                        line.standard.starts_with("the ");
+  if (line.standard.empty()) return "-";
+  const bool is_words = line.standard.front() == '`' || line.standard.starts_with("none") ||
+                        line.standard == "required" || line.standard.starts_with("the ");
   const bool is_choice = line.type.starts_with('`');
   return is_words && !is_choice ? line.standard : fmt::format("`{}`", line.standard);
 }
 
 void add_fields(std::string& page, std::string_view title, const std::vector<FieldLine>& lines) {
-  page += fmt::format("\n## {}\n\n| field | type | default | meaning |\n|---|---|---|---|\n", title);
+  page +=
+      fmt::format("\n## {}\n\n| field | type | default | meaning |\n|---|---|---|---|\n", title);
   for (const FieldLine& line : lines) {
     page += fmt::format("| `{}` | {} | {} | {} |\n", line.path, cell(line.type),
                         cell(standard_of(line)), cell(line.meaning));
@@ -99,7 +102,8 @@ void add_options(std::string& page, std::string_view title, std::string_view gat
 void add_gates(std::string& page) {
   page +=
       "\n## featureGates\n\n"
-      "Other gates of Kubernetes are accepted, named by `corehold config check` and without effect.\n\n"
+      "Other gates of Kubernetes are accepted, named by `corehold config check` and without "
+      "effect.\n\n"
       "| gate | stage | default | needs | meaning |\n|---|---|---|---|---|\n";
   for (const GateInfo& gate : gate_table()) {
     std::string needs;
@@ -119,9 +123,12 @@ std::string reference_page() {
   add_options(page, "cpuManagerPolicyOptions", "CPUManagerPolicy", static_option_table());
   page +=
       "\n`full-pcpus-only` and `distribute-cpus-across-cores` exclude each other, and so do\n"
-      "`distribute-cpus-across-numa` and `distribute-cpus-across-cores`. `align-by-socket` does not go with\n"
-      "topology manager policy `single-numa-node`, nor with machines that have more sockets than NUMA nodes.\n"
-      "`scale-delay-time` above zero needs `InPlacePodVerticalScalingExclusiveCPUs`. What each option does is\n"
+      "`distribute-cpus-across-numa` and `distribute-cpus-across-cores`. `align-by-socket` does "
+      "not go with\n"
+      "topology manager policy `single-numa-node`, nor with machines that have more sockets than "
+      "NUMA nodes.\n"
+      "`scale-delay-time` above zero needs `InPlacePodVerticalScalingExclusiveCPUs`. What each "
+      "option does is\n"
       "in [policies](policies.md).\n";
   add_options(page, "topologyManagerPolicyOptions", "TopologyManagerPolicy",
               topology_option_table());

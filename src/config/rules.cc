@@ -64,8 +64,9 @@ void read_cpu_options(Draft& draft, Reading& reading) {
   }
   const auto checked = check_static_options(config.static_options, config.topology.policy);
   if (!checked) {
-    reading.mistake("cpuManagerPolicyOptions.align-by-socket",
-                    checked.error().message + "; use restricted or best-effort, or drop the option");
+    reading.mistake(
+        "cpuManagerPolicyOptions.align-by-socket",
+        checked.error().message + "; use restricted or best-effort, or drop the option");
   }
 }
 
@@ -101,12 +102,13 @@ void count_reserved(Draft& draft, Reading& reading) {
   if (whole && *whole <= kMaxCpus) {
     config.reserved_count = static_cast<int>(*whole);
   } else {
-    reading.mistake(reading.is_given("kubeReserved.cpu") ? "kubeReserved.cpu" : "systemReserved.cpu",
-                    fmt::format("reserves more than {} CPUs, the most a machine may have", kMaxCpus));
+    const bool is_kube = draft.kube_reserved.cpu > draft.system_reserved.cpu;
+    reading.mistake(
+        is_kube ? "kubeReserved.cpu" : "systemReserved.cpu",
+        fmt::format("reserves more than {} CPUs, the most a machine may have", kMaxCpus));
   }
   const bool is_unreadable = reading.is_wrong("reservedSystemCPUs") ||
-                             reading.is_wrong("kubeReserved") ||
-                             reading.is_wrong("systemReserved");
+                             reading.is_wrong("kubeReserved") || reading.is_wrong("systemReserved");
   if (config.cpu_manager_policy == CpuManagerPolicy::kStatic && config.reserved_count == 0 &&
       !is_unreadable) {
     reading.mistake("cpuManagerPolicy",
@@ -130,10 +132,9 @@ void check_memory(const Config& config, Reading& reading) {
   for (const auto& [node, amounts] : config.reserved_memory) {
     const auto found = config.memory->find(node);
     for (const auto& [resource, bytes] : amounts) {
-      const std::int64_t total =
-          found == config.memory->end() || !found->second.contains(resource)
-              ? 0
-              : found->second.at(resource);
+      const std::int64_t total = found == config.memory->end() || !found->second.contains(resource)
+                                     ? 0
+                                     : found->second.at(resource);
       if (bytes <= total) continue;
       reading.mistake("reservedMemory",
                       fmt::format("reserves {} bytes of {} on NUMA node {}, which has {} in memory",
@@ -150,10 +151,9 @@ void check_runtime(const RuntimeConfig& runtime, Reading& reading) {
                     "kind process has no endpoint; set kind to cri or nri, or remove it");
   }
   if (runtime.kind != RuntimeKind::kProcess && !has_endpoint) {
-    reading.mistake("runtime.kind",
-                    fmt::format("{} needs runtime.endpoint, as in "
-                                "unix:///run/containerd/containerd.sock",
-                                name_of(runtime.kind)));
+    reading.mistake("runtime.kind", fmt::format("{} needs runtime.endpoint, as in "
+                                                "unix:///run/containerd/containerd.sock",
+                                                name_of(runtime.kind)));
   }
 }
 
