@@ -54,6 +54,7 @@ int run_cli(const CliOptions& options, int argc, char** argv) {
         "  corehold topology                       what this machine looks like\n"
         "  corehold topology -o svg > host.svg     the same as a picture\n"
         "  corehold checkpoint show FILE           which container has which CPUs\n"
+        "  corehold config check FILE              what is wrong with a configuration\n"
         "  corehold topology --help                more about one command\n"
         "\n"
         "Answers go to standard output, errors to standard error.\n"
