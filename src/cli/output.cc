@@ -17,15 +17,11 @@
 #include "sys/file.h"
 
 namespace corehold {
-namespace {
 
-// What would break the line or be interpreted by a terminal (control characters, also
-// those beyond ASCII, and bytes that are not UTF-8) as Go escapes it: \n, \x1b.
-std::string on_one_line(std::string_view message) {
+std::string on_one_line(std::string_view text) {
   std::string line;
-  for (std::size_t at = 0; at < message.size();) {
-    const std::string_view rune =
-        message.substr(at, std::max<std::size_t>(1, rune_length(message, at)));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rune = text.substr(at, std::max<std::size_t>(1, rune_length(text, at)));
     at += rune.size();
     if (rune == "\"" || rune == "\\") {
       line += rune;
@@ -36,8 +32,6 @@ std::string on_one_line(std::string_view message) {
   }
   return line;
 }
-
-}  // namespace
 
 int answer(std::string_view text) {
   const int error = write_all(STDOUT_FILENO, text);

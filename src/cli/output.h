@@ -3,11 +3,17 @@
 // Where commands speak: answers on standard output, trouble on standard error.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
 
 namespace corehold {
+
+// `text` as it may be shown: what would break the line or be interpreted by a terminal
+// (control characters, also those beyond ASCII, and bytes that are not UTF-8) as Go
+// escapes it: \n, \x1b.
+std::string on_one_line(std::string_view text);
 
 // Writes the whole answer and returns the exit code: 0, or 1 with a complaint when it
 // could not be written (full disk, closed pipe).
