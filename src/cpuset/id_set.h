@@ -39,6 +39,16 @@ class IdSet {
     return *this;
   }
 
+  // The ids 0 to 63 as the bits of one word, both ways, for code that tries many sets.
+  static IdSet of_word(std::uint64_t word) {
+    IdSet set;
+    if (word == 0) return set;
+    set.words_[0] = word;
+    set.live_ = 1;
+    return set;
+  }
+  std::uint64_t word() const { return live_ == 0 ? 0 : words_[0]; }
+
   // The kernel's list format (list_format.h): "0-3,8,10-11"; "" is the empty set.
   // Fails with kInvalid, naming the item, also for a number the set cannot hold.
   static Result<IdSet> parse(std::string_view text);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,24 @@ struct TopologyOptions {
 
   bool operator==(const TopologyOptions&) const = default;
 };
+
+// How far an option of a policy has come; all but stable ones need a feature gate.
+enum class OptionStage { kStable, kBeta, kAlpha };
+
+// "stable", "beta", "alpha".
+std::string_view name_of(OptionStage stage);
+
+// An option as the documents show it.
+struct OptionInfo {
+  std::string_view name;
+  OptionStage stage;
+  std::string_view values;
+  std::string_view standard;  // the value of an option that is not given
+  std::string_view meaning;
+};
+
+// The options of topologyManagerPolicyOptions.
+std::span<const OptionInfo> topology_option_table();
 
 // Reads topologyManagerPolicyOptions into `options`. Fails with kInvalid, naming the
 // option: an unknown one, one whose gate is off, a bad value.

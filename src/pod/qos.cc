@@ -113,12 +113,12 @@ std::int64_t exclusive_cpus(const Pod& pod, const Container& container, const Po
   return request.value();
 }
 
-std::int64_t exclusive_cpus(const Pod& pod, const PodGates& gates) {
+std::int64_t most_at_once(const Pod& pod,
+                          const std::function<std::int64_t(const Container&)>& amount) {
   std::int64_t starting = 0;
   std::int64_t running = 0;
   for (const Container& container : pod.init_containers) {
-    const std::int64_t count = exclusive_cpus(pod, container, gates);
-    const std::int64_t together = saturating_add(running, count);
+    const std::int64_t together = saturating_add(running, amount(container));
     if (container.kind == Container::Kind::kSidecar) {
       running = together;
     } else {
@@ -126,9 +126,14 @@ std::int64_t exclusive_cpus(const Pod& pod, const PodGates& gates) {
     }
   }
   for (const Container& container : pod.containers) {
-    running = saturating_add(running, exclusive_cpus(pod, container, gates));
+    running = saturating_add(running, amount(container));
   }
   return std::max(starting, running);
+}
+
+std::int64_t exclusive_cpus(const Pod& pod, const PodGates& gates) {
+  return most_at_once(
+      pod, [&](const Container& container) { return exclusive_cpus(pod, container, gates); });
 }
 
 }  // namespace corehold

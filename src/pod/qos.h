@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "pod/pod.h"
@@ -35,8 +36,14 @@ QosClass qos_class(const Pod& pod, const PodGates& gates);
 // resources while that gate is on.
 std::int64_t exclusive_cpus(const Pod& pod, const Container& container, const PodGates& gates);
 
-// How many exclusive CPUs the pod needs at the most demanding moment of its life: an
-// init container with the sidecars started before it, or all sidecars and containers.
+// How much of a resource the pod needs at the most demanding moment of its life: an init
+// container with the sidecars started before it, or all sidecars and containers. What
+// does not fit 64 bits becomes the largest that does.
+// REQUIRES: amount() is never negative.
+std::int64_t most_at_once(const Pod& pod,
+                          const std::function<std::int64_t(const Container&)>& amount);
+
+// How many exclusive CPUs the pod needs at the most demanding moment of its life.
 std::int64_t exclusive_cpus(const Pod& pod, const PodGates& gates);
 
 }  // namespace corehold

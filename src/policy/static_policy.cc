@@ -2,8 +2,11 @@
 #include "policy/static_policy.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
+
+#include "hints/cpu_hints.h"
 
 namespace corehold {
 namespace {
@@ -29,6 +32,18 @@ SetReuse reuse_after(const CpuSet& reused, const Request& request, const CpuSet&
   return {.reuse = {.pod = request.container.pod,
                     .cpus = request.kind == Container::Kind::kInit ? reused | granted
                                                                    : reused - granted}};
+}
+
+// The CPUs that a pod with these containers needs at the most demanding moment of its life.
+int most_at_once(const std::vector<Request>& requests) {
+  std::int64_t lasting = 0;  // sidecars, and then containers, started so far
+  std::int64_t most = 0;
+  for (const Request& request : requests) {
+    const std::int64_t cpus = std::max(0, request.cpus);
+    most = std::max(most, lasting + cpus);
+    if (request.kind != Container::Kind::kInit) lasting += cpus;
+  }
+  return static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<int>::max()));
 }
 
 Result<CpuSet> choose_reserved(const Topology& topology, const TakeOptions& options,
@@ -131,6 +146,37 @@ Result<void> StaticPolicy::check_start(const State& state) const {
   const std::vector<Violation> found = violations(state, rules());
   if (!found.empty()) return Error{Code::kConflict, found.front().message};
   return {};
+}
+
+HintFamily StaticPolicy::hints_for(const CpuSet& available, const CpuSet& reusable,
+                                   int count) const {
+  return cpu_hints(
+      *topology_, available, reusable, count,
+      options_.align_by_socket ? SocketAlignment::kPreferred : SocketAlignment::kIgnored);
+}
+
+std::optional<HintFamily> StaticPolicy::hints(const State& state, const Request& request) const {
+  if (request.cpus <= 0) return std::nullopt;
+  if (const Holding* holding = state.find(request.container)) {
+    if (holding->assigned.size() != request.cpus) return HintFamily{};
+    return hints_for(holding->assigned, {}, request.cpus);
+  }
+  return hints_for(state.shared - reserved_, reusable(state, request), request.cpus);
+}
+
+std::optional<HintFamily> StaticPolicy::pod_hints(const State& state,
+                                                  const std::vector<Request>& requests) const {
+  const int count = most_at_once(requests);
+  if (count <= 0) return std::nullopt;
+  CpuSet assigned;
+  for (const Request& request : requests) {
+    const Holding* holding = state.find(request.container);
+    if (holding == nullptr) continue;
+    if (holding->assigned.size() != std::max(0, request.cpus)) return HintFamily{};
+    assigned |= holding->assigned;
+  }
+  if (assigned.size() == count) return hints_for(assigned, {}, count);
+  return hints_for(state.shared - reserved_, assigned | reusable(state, requests.front()), count);
 }
 
 Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) const {

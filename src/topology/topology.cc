@@ -170,6 +170,7 @@ Result<Topology> Topology::make(TopologyParts parts) {
   topology.memory_nodes_ = parts.memory_nodes;
   for (const auto& node : topology.nodes_) topology.memory_nodes_.erase(node.id);
   topology.distances_ = std::move(parts.distances);
+  topology.memory_ = std::move(parts.memory);
   return topology;
 }
 

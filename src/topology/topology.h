@@ -13,6 +13,7 @@
 #include "base/id.h"
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
+#include "topology/memory_inventory.h"
 
 namespace corehold {
 
@@ -42,6 +43,7 @@ struct TopologyParts {
   std::vector<DistanceRow> distances{};  // empty: 10 to itself, 20 to any other
   CpuSet isolated{};                     // kept out of the scheduler's balancing (isolcpus)
   CpuSet without_l3{};                   // their uncore stands in for an L3 cache they lack
+  MemoryInventory memory{};              // empty: not known
 };
 
 // A position in one of Topology's lists, which are ascending by id.
@@ -89,6 +91,9 @@ class Topology {
   const std::vector<Domain<NodeId>>& nodes() const { return nodes_; }  // those with CPUs
   const std::vector<Domain<SocketId>>& sockets() const { return sockets_; }
   const NodeSet& memory_nodes() const { return memory_nodes_; }
+  // What every NUMA node, with or without CPUs, has of its own. Nodes of which nothing is
+  // known are missing.
+  const MemoryInventory& memory() const { return memory_; }
 
   // REQUIRES: cpus().contains(cpu).
   const CpuPlace& place(CpuId cpu) const;
@@ -140,6 +145,7 @@ class Topology {
   std::vector<Slot> core_of_;   // by CPU number; -1 where there is no such CPU
   std::vector<Slot> place_of_;  // the same, into places_
   std::vector<DistanceRow> distances_;
+  MemoryInventory memory_;
   int threads_per_core_ = 1;
   bool cores_are_alike_ = true;
   bool is_regular_ = true;

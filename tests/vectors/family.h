@@ -45,6 +45,8 @@ Result<Verdict> judge_cpuset(const boost::json::object& line, const Machines& ma
 Result<Verdict> judge_allocate(const boost::json::object& line, const Machines& machines);
 Result<Verdict> judge_static_policy(const boost::json::object& line, const Machines& machines);
 Result<Verdict> judge_checkpoint(const boost::json::object& line, const Machines& machines);
+Result<Verdict> judge_hints(const boost::json::object& line, const Machines& machines);
+Result<Verdict> judge_merge(const boost::json::object& line, const Machines& machines);
 Result<Verdict> judge_quantity_qos(const boost::json::object& line, const Machines& machines);
 
 }  // namespace corehold::vectors

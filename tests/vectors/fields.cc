@@ -69,4 +69,31 @@ Result<const Topology*> machine_of(const json::object& line, const Machines& mac
   return &found->second;
 }
 
+Result<State> state_of(const json::object& line) {
+  State state{.shared = TRY(cpus_of(line, "defaultCpuSet"))};
+  const json::object pods = TRY(object_of(line, "assignments"));
+  for (const auto& pod : pods) {
+    const json::object containers = TRY(object_of(pods, pod.key()));
+    for (const auto& container : containers) {
+      const CpuSet cpus = TRY(cpus_of(containers, container.key()));
+      state.pods[pod.key()][container.key()] = Holding{.assigned = cpus, .promised = cpus};
+    }
+  }
+  return state;
+}
+
+Result<std::optional<NodeSet>> affinity_of(const json::object& step) {
+  const json::value* value = find(step, "affinity");
+  if (value == nullptr) return std::optional<NodeSet>();
+  if (!value->is_array()) return Error{Code::kInvalid, "member affinity is not a list"};
+  NodeSet nodes;
+  for (const json::value& node : value->get_array()) {
+    if (!node.is_int64() || !NodeSet::can_hold(static_cast<int>(node.get_int64()))) {
+      return Error{Code::kInvalid, "member affinity is not a list of NUMA nodes"};
+    }
+    nodes.insert(NodeId(static_cast<int>(node.get_int64())));
+  }
+  return std::optional<NodeSet>(nodes);
+}
+
 }  // namespace corehold::vectors

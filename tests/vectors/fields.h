@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
 #include "family.h"
+#include "state/state.h"
 
 namespace corehold::vectors {
 
@@ -31,5 +33,10 @@ Result<std::map<std::string, std::string>> texts_of(const boost::json::object& l
                                                     std::string_view field);
 // The machine that the line's member "topo" names. Valid as long as `machines`.
 Result<const Topology*> machine_of(const boost::json::object& line, const Machines& machines);
+
+// Members defaultCpuSet and assignments.
+Result<State> state_of(const boost::json::object& line);
+// A list of NUMA ids; no value when it is null or absent.
+Result<std::optional<NodeSet>> affinity_of(const boost::json::object& line);
 
 }  // namespace corehold::vectors

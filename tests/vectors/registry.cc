@@ -12,6 +12,8 @@ Judge judge_of(std::string_view family) {
       {"allocate", judge_allocate},
       {"checkpoint", judge_checkpoint},
       {"cpuset", judge_cpuset},
+      {"hints", judge_hints},
+      {"merge", judge_merge},
       {"quantity_qos", judge_quantity_qos},
       {"static_policy", judge_static_policy},
   };

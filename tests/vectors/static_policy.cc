@@ -21,20 +21,6 @@ namespace {
 
 namespace json = boost::json;
 
-// The policy state of the format: default set and assignments.
-Result<State> state_of(const json::object& line) {
-  State state{.shared = TRY(cpus_of(line, "defaultCpuSet"))};
-  const json::object pods = TRY(object_of(line, "assignments"));
-  for (const auto& pod : pods) {
-    const json::object containers = TRY(object_of(pods, pod.key()));
-    for (const auto& container : containers) {
-      const CpuSet cpus = TRY(cpus_of(containers, container.key()));
-      state.pods[pod.key()][container.key()] = Holding{.assigned = cpus, .promised = cpus};
-    }
-  }
-  return state;
-}
-
 std::string describe(const State& state) {
   std::string text = "shared " + state.shared.str();
   for (const auto& [pod, containers] : state.pods) {
@@ -43,13 +29,6 @@ std::string describe(const State& state) {
     }
   }
   return text;
-}
-
-TopologyPolicy topology_policy_of(std::string_view name) {
-  if (name == "best-effort") return TopologyPolicy::kBestEffort;
-  if (name == "restricted") return TopologyPolicy::kRestricted;
-  if (name == "single-numa-node") return TopologyPolicy::kSingleNumaNode;
-  return TopologyPolicy::kNone;
 }
 
 Result<StaticPolicy> make_policy(const json::object& line, const Topology& topology) {
@@ -61,22 +40,9 @@ Result<StaticPolicy> make_policy(const json::object& line, const Topology& topol
                             .beta_options = TRY(flag_of(gates, "CPUManagerPolicyBetaOptions"))}));
   config.reserved = TRY(cpus_of(line, "reservedCPUs"));
   config.reserved_count = static_cast<int>(TRY(number_of(line, "numReservedCPUs")));
-  config.topology_policy = topology_policy_of(TRY(text_of(line, "topologyManagerPolicy")));
+  const std::string topology_policy = TRY(text_of(line, "topologyManagerPolicy"));
+  if (!topology_policy.empty()) config.topology_policy = TRY(parse_topology_policy(topology_policy));
   return StaticPolicy::make(topology, config);
-}
-
-Result<std::optional<NodeSet>> affinity_of(const json::object& step) {
-  const json::value* value = find(step, "affinity");
-  if (value == nullptr) return std::optional<NodeSet>();
-  if (!value->is_array()) return Error{Code::kInvalid, "member affinity is not a list"};
-  NodeSet nodes;
-  for (const json::value& node : value->get_array()) {
-    if (!node.is_int64() || !NodeSet::can_hold(static_cast<int>(node.get_int64()))) {
-      return Error{Code::kInvalid, "member affinity is not a list of NUMA nodes"};
-    }
-    nodes.insert(NodeId(static_cast<int>(node.get_int64())));
-  }
-  return std::optional<NodeSet>(nodes);
 }
 
 // The texts agree up to their first number.

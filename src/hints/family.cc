@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hints/family.h"
+
+#include <algorithm>
+#include <array>
+
+#include "hints/mask.h"
+#include "hints/search.h"
+
+namespace corehold {
+namespace {
+
+constexpr int kNarrowestEffort = 20'000;
+
+bool is_preferred(const Preference& preference, Mask mask) {
+  if (count(mask) == preference.size) return true;
+  if (preference.sockets == 0) return false;
+  int touched = 0;
+  for (const NodeSet& socket : preference.socket_nodes) {
+    if ((socket.word() & mask) != 0) ++touched;
+  }
+  return touched == preference.sockets;
+}
+
+// Walks the sets of a threshold of one size in the order of their lists of ids, with the
+// reach of every need carried along.
+class Lister {
+ public:
+  Lister(const HintFamily& family, std::size_t most, std::vector<Hint>& hints)
+      : party_(*family.threshold), preference_(family.preference), most_(most), hints_(hints) {
+    for_each_node(party_.within(), [&](int node) { nodes_.push_back(node); });
+    const std::size_t stocks = party_.stocks().size();
+    richest_.assign((nodes_.size() + 1) * stocks, 0);
+    for (std::size_t i = nodes_.size(); i-- > 0;) {
+      for (std::size_t s = 0; s < stocks; ++s) {
+        richest_[i * stocks + s] = std::max(richest_[(i + 1) * stocks + s], gain(s, 0, nodes_[i]));
+      }
+    }
+    reach_.assign((nodes_.size() + 1) * stocks, 0);
+  }
+
+  void list(int size) { extend(0, 0, size, 0); }
+
+ private:
+  // What the node adds to a stock of which `mask` is within reach already.
+  std::int64_t gain(std::size_t stock, Mask mask, int node) const {
+    const Party::Stock& from = party_.stocks()[stock];
+    std::int64_t sum = from.alone[static_cast<std::size_t>(node)];
+    for (const auto& [nodes, amount] : from.shared) {
+      if ((nodes & bit_of(node)) != 0 && (nodes & mask) == 0) sum += amount;
+    }
+    return sum;
+  }
+
+  // The reach of `mask` is in the row of `depth`, its size.
+  void extend(std::size_t first, Mask mask, int more, std::size_t depth) {
+    const std::size_t stocks = party_.stocks().size();
+    for (std::size_t s = 0; s < stocks; ++s) {
+      const std::int64_t most = reach_[depth * stocks + s] + more * richest_[first * stocks + s];
+      if (most < party_.stocks()[s].needed) return;
+    }
+    if (more == 0) {
+      if ((party_.required() & ~mask) != 0) return;
+      hints_.push_back({.nodes = NodeSet::of_word(mask), .preferred = is_preferred(preference_, mask)});
+      return;
+    }
+    const std::size_t last = nodes_.size() - static_cast<std::size_t>(more);
+    for (std::size_t i = first; i <= last && hints_.size() < most_; ++i) {
+      for (std::size_t s = 0; s < stocks; ++s) {
+        reach_[(depth + 1) * stocks + s] = reach_[depth * stocks + s] + gain(s, mask, nodes_[i]);
+      }
+      extend(i + 1, mask | bit_of(nodes_[i]), more - 1, depth + 1);
+      if ((party_.required() & bit_of(nodes_[i])) != 0) return;  // it may not be passed over
+    }
+  }
+
+  Party party_;
+  const Preference& preference_;
+  std::size_t most_;
+  std::vector<Hint>& hints_;
+  std::vector<int> nodes_{};
+  std::vector<std::int64_t> richest_{};  // by position and stock: the most one later node adds
+  std::vector<std::int64_t> reach_{};    // by depth and stock
+};
+
+// How many hints the lists of this size would have if nothing were forbidden.
+std::size_t subsets(int nodes) {
+  return nodes < 17 ? std::size_t{1} << nodes : std::size_t{1} << 17;
+}
+
+bool comes_before(const Hint& a, const Hint& b) {
+  const NodeSet left = a.nodes.value_or(NodeSet{});
+  const NodeSet right = b.nodes.value_or(NodeSet{});
+  if (left.size() != right.size()) return left.size() < right.size();
+  return std::lexicographical_compare(
+      left.begin(), left.end(), right.begin(), right.end(),
+      [](NodeId x, NodeId y) { return x.value < y.value; });
+}
+
+}  // namespace
+
+std::int64_t reach(const Need& need, const NodeSet& nodes) {
+  std::int64_t sum = 0;
+  for (const Pile& pile : need.piles) {
+    if (pile.nodes.intersects(nodes)) sum += pile.amount;
+  }
+  return sum;
+}
+
+bool contains(const Threshold& threshold, const NodeSet& nodes) {
+  return threshold.required.is_subset_of(nodes) && nodes.is_subset_of(threshold.within) &&
+         std::all_of(threshold.needs.begin(), threshold.needs.end(),
+                     [&](const Need& need) { return reach(need, nodes) >= need.amount; });
+}
+
+std::optional<bool> preference_for(const HintFamily& family, const NodeSet& nodes) {
+  std::optional<bool> found;
+  for (const Hint& hint : family.listed) {
+    if (hint.nodes == nodes) found = found.value_or(false) || hint.preferred;
+  }
+  if (found || nodes.empty() || !family.threshold) return found;
+  if (!contains(*family.threshold, nodes)) return std::nullopt;
+  return is_preferred(family.preference, nodes.word());
+}
+
+std::optional<int> narrowest(const Threshold& threshold) {
+  const Party party(threshold);
+  if (!party.admits(party.within())) return std::nullopt;
+  Effort effort{.left = kNarrowestEffort};
+  const int most = count(party.within());
+  for (int size = std::max(1, count(party.required())); size < most; ++size) {
+    const SearchProblem problem{.parties = {party}, .pool = party.within(), .size = size};
+    if (find_best(problem, effort)) return size;
+  }
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+
+bool is_empty(const HintFamily& family) {
+  if (!family.listed.empty()) return false;
+  return !family.threshold || family.threshold->within.empty() ||
+         !contains(*family.threshold, family.threshold->within);
+}
+
+std::vector<Hint> list_hints(const HintFamily& family, std::size_t most) {
+  std::vector<Hint> hints;
+  if (family.threshold) {
+    const int nodes = family.threshold->within.size();
+    hints.reserve(std::min(most, subsets(nodes)));
+    Lister lister(family, most, hints);
+    for (int size = 1; size <= nodes && hints.size() < most; ++size) lister.list(size);
+  }
+  if (!family.listed.empty()) {
+    hints.insert(hints.end(), family.listed.begin(), family.listed.end());
+    std::stable_sort(hints.begin(), hints.end(), comes_before);
+    hints.resize(std::min(hints.size(), most));
+  }
+  return hints;
+}
+
+}  // namespace corehold

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pods for tests, one line for each container.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pod/pod.h"
+
+namespace corehold {
+
+// A pod with this name and UID, of containers such as "main cpu=2 memory=4Gi
+// example.com/nic=1", "init:setup cpu=4" and "sidecar:proxy cpu=500m". An amount is request
+// and limit; "cpu=1..2" asks for 1 and is limited to 2, "cpu=1.." has no limit.
+// REQUIRES: well-formed lines.
+Pod pod_of(std::string_view name, const std::vector<std::string>& containers);
+
+}  // namespace corehold
