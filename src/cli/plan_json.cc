@@ -43,13 +43,18 @@ json::object devices_json(const std::map<std::string, std::vector<std::string>>&
   return object;
 }
 
-json::object container_json(const PlanPage& page, const PlannedContainer& container) {
+// What a refused pod would have got on the way is not its own.
+json::object container_json(const PlanPage& page, const PlannedPod& pod,
+                            const PlannedContainer& container) {
   json::object object{{"name", container.name},
                       {"kind", name_of(container.kind)},
                       {"cpuRequest", container.cpu_request},
                       {"exclusiveCPUs", container.cpus_asked},
-                      {"assigned", container.granted.str()},
-                      {"numaNodes", container.nodes.str()}};
+                      {"assigned", ""},
+                      {"numaNodes", ""}};
+  if (pod.refusal) return object;
+  object["assigned"] = container.granted.str();
+  object["numaNodes"] = container.nodes.str();
   if (!container.granted.empty()) object["alignment"] = fit_json(page.topology, container.fit);
   if (!container.memory.empty()) {
     object["memory"] = memory_json(container.memory);
@@ -63,9 +68,10 @@ json::object refusal_json(const PlannedRefusal& refusal) {
   json::array holders;
   for (const Holder& holder : refusal.holders) {
     holders.push_back(
-        {{"pod", holder.pod}, {"container", holder.container}, {"cpus", holder.cpus.str()}});
+        {{"pod", holder.pod}, {"container", holder.container}, {"resource", holder.resource}, {"holds", holder.what}});
   }
   return {{"reason", refusal.reason},     {"container", refusal.container},
+          {"text", refusal.text},
           {"message", refusal.message},   {"rule", refusal.rule},
           {"missing", refusal.missing},   {"fitsEmptyNode", refusal.fits_empty},
           {"holders", std::move(holders)}};
@@ -78,7 +84,7 @@ json::object pod_json(const PlanPage& page, const PlannedPod& pod) {
                       {"admitted", !pod.refusal.has_value()}};
   json::array containers;
   for (const PlannedContainer& container : pod.containers) {
-    containers.push_back(container_json(page, container));
+    containers.push_back(container_json(page, pod, container));
   }
   object["containers"] = std::move(containers);
   if (pod.refusal) object["refusal"] = refusal_json(*pod.refusal);
@@ -163,6 +169,8 @@ std::string render_plan_json(const PlanPage& page, const PlannedPod* explain) {
                     {"exclusive", exclusive.str()},
                     {"admitted", report.pods.size() - refused},
                     {"refused", refused},
+                    {"requestedMilliCPU", report.requested_milli},
+                    {"allocatableMilliCPU", report.allocatable_milli},
                     {"notes", json::array(page.notes.begin(), page.notes.end())},
                     {"pods", std::move(pods)}};
   if (explain != nullptr) root["explain"] = explain_json(*explain);

@@ -43,11 +43,11 @@ TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
   report_.pods[1].refusal = PlannedRefusal{
       .reason = "OutOfcpu",
       .container = "postgres",
-      .message = "not enough cpus available",
+      .text = "not enough cpus available",
       .rule = "only CPUs that nobody holds are given",
       .missing = "8 CPUs asked for, 6 free, 2 missing",
       .fits_empty = true,
-      .holders = {{"telco/upf-0", "fast-path", cpus("2-5")}, {"a/b", "c", cpus("6")}}};
+      .holders = {{"telco/upf-0", "fast-path", "cpu", "2-5"}, {"a/b", "c", "memory", "4Gi in NUMA 0"}}};
   const std::string table = render_plan_table(page());
   EXPECT_NE(table.find("pods       2 pods, 1 admitted, 1 refused\n"), std::string::npos) << table;
   EXPECT_NE(table.find("\nrefused  db/pg-0: OutOfcpu\n"
@@ -55,7 +55,7 @@ TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
                        "rule     only CPUs that nobody holds are given\n"
                        "missing  8 CPUs asked for, 6 free, 2 missing\n"
                        "held by  telco/upf-0  fast-path  2-5\n"
-                       "         a/b          c          6\n"
+                       "         a/b          c          memory 4Gi in NUMA 0\n"
                        "alone    an empty node would admit it\n"),
             std::string::npos)
       << table;
@@ -64,7 +64,7 @@ TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
 TEST_F(PlanRendering, LongListsOfHoldersAreCut) {
   PlannedRefusal refusal{.reason = "OutOfcpu"};
   for (int i = 0; i < 20; ++i) {
-    refusal.holders.push_back({"a/" + std::to_string(i), "c", cpus("6")});
+    refusal.holders.push_back({"a/" + std::to_string(i), "c", "cpu", "6"});
   }
   report_.pods[1].refusal = refusal;
   EXPECT_NE(refusal_text(report_.pods[1]).find("\n         and 12 containers more\n"),

@@ -60,6 +60,14 @@ std::vector<Row> set_rows(const PlanReport& report) {
   return rows;
 }
 
+// Pods that share CPUs are not refused here for what they request; a scheduler counts.
+std::string overbooked(const PlanReport& report) {
+  return fmt::format(
+      "requests add up to {} CPUs and {} are allocatable; a scheduler would send fewer pods here",
+      Quantity::of_milli(report.requested_milli).str(),
+      Quantity::of_milli(report.allocatable_milli).str());
+}
+
 std::string header(const PlanPage& page) {
   const PlanReport& report = page.report;
   std::vector<Row> rows{{"machine", summarize(page.topology)},
@@ -67,6 +75,9 @@ std::string header(const PlanPage& page) {
                         {"topology", topology_line(report.topology_options)}};
   for (Row& row : set_rows(report)) rows.push_back(std::move(row));
   rows.push_back({"pods", pods_line(report)});
+  if (report.requested_milli > report.allocatable_milli) {
+    rows.push_back({"note", overbooked(report)});
+  }
   for (const std::string& note : page.notes) rows.push_back({"note", on_one_line(note)});
   return align(rows, 2);
 }
@@ -126,7 +137,7 @@ std::string refusal_text(const PlannedPod& pod) {
   const PlannedRefusal& refusal = *pod.refusal;
   std::vector<Row> rows{
       {"refused", fmt::format("{}: {}", on_one_line(pod.name), on_one_line(refusal.reason))},
-      {"message", on_one_line(refusal.message)}};
+      {"message", on_one_line(refusal.text)}};
   if (!refusal.rule.empty()) rows.push_back({"rule", on_one_line(refusal.rule)});
   if (!refusal.missing.empty()) rows.push_back({"missing", on_one_line(refusal.missing)});
   std::vector<Row> holders;
@@ -136,7 +147,7 @@ std::string refusal_text(const PlannedPod& pod) {
       ++left;
       continue;
     }
-    holders.push_back({on_one_line(holder.pod), on_one_line(holder.container), holder.cpus.str()});
+    holders.push_back({on_one_line(holder.pod), on_one_line(holder.container), holder.resource == kCpu ? holder.what : on_one_line(fmt::format("{} {}", holder.resource, holder.what))});
   }
   const char* label = "held by";
   for (const std::string& line : lines_of(align(holders, 3))) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_text.h"
 
-#include <array>
+#include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
 
 #include "cli/output.h"
 #include "cli/plan_render.h"
+#include "sim/bytes_text.h"
 
 namespace corehold {
 namespace {
@@ -58,16 +59,6 @@ std::string container_name(const PlannedContainer& container) {
   const std::string name = on_one_line(container.name);
   if (container.kind == Container::Kind::kApp) return name;
   return fmt::format("{} ({})", name, name_of(container.kind));
-}
-
-std::string bytes_text(std::int64_t bytes) {
-  static constexpr std::array<std::string_view, 7> kUnits{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-  std::size_t unit = 0;
-  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < kUnits.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return fmt::format("{}{}", bytes, kUnits[unit]);
 }
 
 std::string memory_text(const PlannedContainer& container) {

@@ -24,8 +24,6 @@ std::string_view name_of(Container::Kind kind);
 // "main", "setup (init)".
 std::string container_name(const PlannedContainer& container);
 
-// 4294967296 as "4Gi": the largest unit that loses nothing.
-std::string bytes_text(std::int64_t bytes);
 // "4Gi on 0", "4Gi + 2Gi of hugepages-1Gi on 0"; "-" for none.
 std::string memory_text(const PlannedContainer& container);
 // "nic-0,nic-1"; "-" for none.

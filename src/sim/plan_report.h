@@ -54,11 +54,12 @@ struct PlannedContainer {
   CpuSet near{};                      // those of them inside the affinity
 };
 
-// Somebody who has CPUs that the refused pod would need.
+// Somebody who has what the refused pod would need.
 struct Holder {
   std::string pod{};
   std::string container{};
-  CpuSet cpus{};
+  std::string resource{};  // "cpu", "memory", "example.com/nic"
+  std::string what{};      // "2-5", "4Gi in NUMA 0", "nic-0 nic-1"
 
   bool operator==(const Holder&) const = default;
 };
@@ -66,7 +67,8 @@ struct Holder {
 struct PlannedRefusal {
   std::string reason{};     // the kubelet's: "TopologyAffinityError"
   std::string container{};  // "" for the pod as a whole
-  std::string message{};    // contains the kubelet's text, where it has one
+  std::string text{};       // the kubelet's, where it has one
+  std::string message{};    // contains `text`, with names and numbers
   std::string rule{};       // which rule of the configuration says no
   std::string missing{};    // what there is too little of, with numbers
   bool fits_empty = false;  // whether it would come in if nobody else were there
@@ -90,6 +92,8 @@ struct PlanReport {
   CpuSet reserved{};
   CpuSet shared{};  // the shared pool after all pods
   CpuSet free{};    // CPUs of it that may still be given
+  std::int64_t requested_milli = 0;    // thousandths of CPUs, of all admitted pods
+  std::int64_t allocatable_milli = 0;  // of all CPUs that are not reserved
   std::vector<PlannedPod> pods{};
 };
 
