@@ -49,11 +49,14 @@ json::array nodes_json(const Topology& topology) {
                                     [&](const auto& node) { return node.id == id; });
     const Domain<NodeId> none{};
     const Domain<NodeId>& node = found == topology.nodes().end() ? none : *found;
-    nodes.push_back({{"id", id.value},
-                     {"cpus", node.cpus.str()},
-                     {"sockets", ids_at(topology.sockets(), node.sockets)},
-                     {"l3Caches", l3_ids_at(topology, node.uncores)},
-                     {"distances", distances_from(topology, all, id)}});
+    json::object entry{{"id", id.value},
+                       {"cpus", node.cpus.str()},
+                       {"sockets", ids_at(topology.sockets(), node.sockets)},
+                       {"l3Caches", l3_ids_at(topology, node.uncores)},
+                       {"distances", distances_from(topology, all, id)}};
+    const auto memory = topology.memory().find(id);
+    if (memory != topology.memory().end()) entry["memory"] = json::value_from(memory->second);
+    nodes.push_back(std::move(entry));
   }
   return nodes;
 }

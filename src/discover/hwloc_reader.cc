@@ -2,6 +2,7 @@
 #include "discover/hwloc_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <vector>
@@ -118,6 +119,46 @@ Result<NumaPlacement> find_nodes(hwloc_topology_t loaded, const CpuSet& online) 
   return place_in_nodes(nodes);
 }
 
+// "hugepages-2Mi": the largest binary unit that leaves a whole number.
+std::string huge_page_resource(hwloc_uint64_t size) {
+  constexpr std::array kUnits{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  std::size_t unit = 0;
+  for (; size != 0 && size % 1024 == 0 && unit + 1 < kUnits.size(); ++unit) size /= 1024;
+  return fmt::format("hugepages-{}{}", size, kUnits[unit]);
+}
+
+std::int64_t bytes_of(hwloc_uint64_t size, hwloc_uint64_t count) {
+  constexpr auto kMost = static_cast<hwloc_uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return static_cast<std::int64_t>(size != 0 && count > kMost / size ? kMost : size * count);
+}
+
+// The first type of page is the ordinary one; all others are huge.
+NodeMemory memory_of(const hwloc_obj_attr_u::hwloc_numanode_attr_s& node) {
+  NodeMemory memory;
+  std::int64_t ordinary = bytes_of(node.local_memory, 1);
+  for (unsigned i = 1; i < node.page_types_len; ++i) {
+    const std::int64_t bytes = bytes_of(node.page_types[i].size, node.page_types[i].count);
+    if (bytes == 0) continue;
+    memory[huge_page_resource(node.page_types[i].size)] = bytes;
+    ordinary -= std::min(ordinary, bytes);
+  }
+  memory["memory"] = ordinary;
+  return memory;
+}
+
+// Of all nodes, or of none when the source does not tell.
+MemoryInventory find_memory(hwloc_topology_t loaded) {
+  MemoryInventory inventory;
+  bool told = false;
+  for (const hwloc_obj_t object : objects_of(loaded, HWLOC_OBJ_NUMANODE)) {
+    if (object->attr == nullptr) return {};
+    told = told || object->attr->numanode.local_memory != 0;
+    const int number = object->os_index == kUnknown ? 0 : static_cast<int>(object->os_index);
+    inventory[NodeId(number)] = memory_of(object->attr->numanode);
+  }
+  return told ? inventory : MemoryInventory{};
+}
+
 // The firmware's latencies between NUMA nodes; empty where it gives none.
 Result<std::vector<DistanceRow>> find_distances(hwloc_topology_t loaded) {
   unsigned count = 1;
@@ -190,6 +231,7 @@ Result<Topology> read_topology(hwloc_topology_t loaded, const CpuSet& isolated) 
   parts.memory_nodes = numa.memory_nodes;
   parts.distances = TRY(find_distances(loaded));
   parts.isolated = isolated;
+  parts.memory = find_memory(loaded);
   return Topology::make(std::move(parts));
 }
 

@@ -2,10 +2,9 @@
 #include "hints/search.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
-
-#include "base/check.h"
 
 namespace corehold {
 
@@ -21,6 +20,7 @@ Party::Party(const Threshold& threshold)
         stock.alone[static_cast<std::size_t>(lowest(nodes))] += pile.amount;
       } else {
         stock.shared.emplace_back(nodes, pile.amount);
+        shared_nodes_ |= nodes;
       }
     }
     for_each_node(within_, [&](int node) { stock.lightest_first.push_back(node); });
@@ -49,6 +49,7 @@ bool Party::admits(Mask mask) const {
 void Party::join(const Party& other) {
   required_ |= other.required_;
   within_ &= other.within_;
+  shared_nodes_ |= other.shared_nodes_;
   stocks_.insert(stocks_.end(), other.stocks_.begin(), other.stocks_.end());
 }
 
@@ -62,11 +63,17 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-// What one party still has, and how much it could still lose of each stock.
+// One way to have left out the nodes that are out: what each party still has, and how
+// much it could still lose of each stock, all parties' stocks one after the other.
 struct Hand {
-  Mask has = 0;
+  std::vector<Mask> has{};
   std::vector<std::int64_t> slack{};
+
+  auto operator<=>(const Hand&) const = default;
 };
+
+// All ways that are worth keeping, in ascending order.
+using Hands = std::vector<Hand>;
 
 class Search {
  public:
@@ -76,60 +83,103 @@ class Search {
     outs_ = count(problem_.pool) - problem_.size;
     ins_ = problem_.size;
     if (outs_ < 0 || ins_ <= 0) return std::nullopt;
+    Hand all;
     for (const Party& party : problem_.parties) {
-      Hand hand{.has = party.within()};
-      for (const auto& stock : party.stocks()) {
-        hand.slack.push_back(stock.reach(hand.has) - stock.needed);
-        if (hand.slack.back() < 0) return std::nullopt;
+      all.has.push_back(party.within());
+      for (const Party::Stock& stock : party.stocks()) {
+        all.slack.push_back(stock.reach(party.within()) - stock.needed);
+        if (all.slack.back() < 0) return std::nullopt;
       }
-      hands_.push_back(std::move(hand));
     }
-    if (problem_.closeness == nullptr) {
-      descend(problem_.pool);
-      return best_;
+    if (is_plain()) {
+      // Nothing is better than leaving out the highest nodes, if that is possible.
+      best_ = leave_out_highest(all, /*skip=*/false);
+      if (best_) return best_;
+      descend(problem_.pool, {all});
+    } else if (problem_.closeness != nullptr) {
+      problem_.closeness->is_blocky() ? try_limits(all) : try_bounds(all);
+    } else {
+      descend(problem_.pool, {all});
     }
-    return problem_.closeness->is_blocky() ? run_by_limits() : run_by_bounds();
+    if (!best_ && effort_.spent && !problem_.span) return leave_out_highest(all, /*skip=*/true);
+    return best_;
   }
 
  private:
+  bool is_plain() const { return problem_.closeness == nullptr && !problem_.span; }
+
   // Blocks: the bound is nearly always reached, so try it as a limit, then the next value
   // that turned up, and so on. The first hit is the best and the lowest.
-  std::optional<Mask> run_by_limits() {
+  void try_limits(const Hand& all) {
     limit_ = problem_.closeness->bound(0, problem_.pool, problem_.size);
     while (!best_) {
       next_limit_ = kNoLimit;
       dead_ends_.clear();
-      descend(problem_.pool);
+      descend(problem_.pool, {all});
       if (effort_.spent || next_limit_ == kNoLimit) break;
       limit_ = next_limit_;
     }
-    return best_;
   }
 
   // Any distances: keep the best so far, and leave what cannot be better.
-  std::optional<Mask> run_by_bounds() {
+  void try_bounds(const Hand& all) {
     limit_ = kNoLimit - 1;
     improve_ = true;
-    descend(problem_.pool);
-    return best_;
+    descend(problem_.pool, {all});
+  }
+
+  // Each node, from the highest down, goes to the party that misses it least. No value:
+  // not enough could go, or, without `skip`, one had to stay.
+  std::optional<Mask> leave_out_highest(Hand hand, bool skip) const {
+    Mask answer = problem_.pool;
+    int left = outs_;
+    for (Mask rest = problem_.pool; rest != 0 && left > 0;) {
+      const int node = highest(rest);
+      rest &= ~bit_of(node);
+      std::optional<Hand> cheapest;
+      std::int64_t least = kNoLimit;
+      for (std::size_t party = 0; party < hand.has.size(); ++party) {
+        const auto cost = cost_of(hand, party, node);
+        if (!cost || *cost >= least) continue;
+        least = *cost;
+        cheapest = without(hand, party, node);
+      }
+      if (!cheapest && !skip) return std::nullopt;
+      if (!cheapest) continue;
+      hand = std::move(*cheapest);
+      answer &= ~bit_of(node);
+      --left;
+    }
+    return left == 0 ? std::optional(answer) : std::nullopt;
   }
 
   // Decides on the highest node of `rest`. Leaving it out is tried first, so that the first
   // answer found is the lowest. True: stop, the answer is found.
-  bool descend(Mask rest) {
+  bool descend(Mask rest, const Hands& hands) {
     if (outs_ == 0) return finish(rest);
-    const int unit = problem_.closeness == nullptr ? 1 : 4;
-    if (!effort_.use(unit)) return false;
-    if (!can_drop_enough(rest) || !can_span(rest) || !is_close_enough(rest)) return false;
-    std::vector<std::int64_t> key = key_of(rest);
+    const int dear = problem_.closeness == nullptr ? 1 : 8;
+    if (!effort_.use(dear + static_cast<int>(hands.size()))) return false;
+    if (!can_span(rest) || !is_close_enough(rest)) return false;
+    Hands able;
+    for (const Hand& hand : hands) {
+      if (can_drop_enough(hand, rest)) able.push_back(hand);
+    }
+    if (able.empty()) return false;
+    std::vector<std::int64_t> key = key_of(rest, able);
     if (dead_ends_.contains(key)) return false;
     const int node = highest(rest);
     const Mask below = rest & ~bit_of(node);
-    if (leave_out(node, below)) return true;
+    const Hands next = all_without(able, node);
+    if (!next.empty()) {
+      --outs_;
+      const bool found = descend(below, next);
+      ++outs_;
+      if (found) return true;
+    }
     if (ins_ > 0) {
       --ins_;
       kept_ |= bit_of(node);
-      const bool found = descend(below);
+      const bool found = descend(below, able);
       kept_ &= ~bit_of(node);
       ++ins_;
       if (found) return true;
@@ -142,54 +192,87 @@ class Search {
   bool finish(Mask rest) {
     const Mask answer = kept_ | rest;
     if (problem_.span && touched(answer) != problem_.span->count) return false;
-    if (problem_.closeness != nullptr) {
-      const std::int64_t total = problem_.closeness->total(answer);
-      if (total > limit_) {
-        next_limit_ = std::min(next_limit_, total);
-        return false;
-      }
+    if (problem_.closeness == nullptr) {
       best_ = answer;
-      if (improve_) limit_ = total - 1;
-      return !improve_;
+      return true;
+    }
+    const std::int64_t total = problem_.closeness->total(answer);
+    if (total > limit_) {
+      next_limit_ = std::min(next_limit_, total);
+      return false;
     }
     best_ = answer;
+    if (improve_) limit_ = total - 1;
+    return !improve_;
+  }
+
+  // Every hand with the node given up by every party that can do without it.
+  Hands all_without(const Hands& hands, int node) {
+    Hands next;
+    for (const Hand& hand : hands) {
+      Hands choices;
+      for (std::size_t party = 0; party < hand.has.size(); ++party) {
+        const auto cost = cost_of(hand, party, node);
+        if (!cost) continue;
+        if (*cost == 0) choices.clear();  // nobody else needs to
+        choices.push_back(without(hand, party, node));
+        if (*cost == 0) break;
+      }
+      std::move(choices.begin(), choices.end(), std::back_inserter(next));
+    }
+    std::sort(next.begin(), next.end());
+    next.erase(std::unique(next.begin(), next.end()), next.end());
+    drop_dominated(next);
+    return next;
+  }
+
+  // A hand that has no more of anything than another one is not worth keeping.
+  void drop_dominated(Hands& hands) {
+    if (hands.size() < 2) return;
+    effort_.use(static_cast<int>(std::min<std::size_t>(hands.size() * hands.size() / 32, 1 << 20)));
+    Hands kept;
+    for (std::size_t i = 0; i < hands.size(); ++i) {
+      bool dominated = false;
+      for (std::size_t j = 0; j < hands.size() && !dominated; ++j) {
+        dominated = i != j && dominates(hands[j], hands[i]) &&
+                    (j < i || !dominates(hands[i], hands[j]));
+      }
+      if (!dominated) kept.push_back(hands[i]);
+    }
+    hands = std::move(kept);
+  }
+
+  bool dominates(const Hand& one, const Hand& other) const {
+    for (std::size_t i = 0; i < one.slack.size(); ++i) {
+      if (one.slack[i] < other.slack[i]) return false;
+    }
+    for (std::size_t party = 0; party < one.has.size(); ++party) {
+      const Mask shared = problem_.parties[party].shared_nodes();
+      if ((other.has[party] & shared & ~one.has[party]) != 0) return false;
+    }
     return true;
   }
 
-  // Some party does without the node.
-  bool leave_out(int node, Mask below) {
-    struct Choice {
-      std::size_t party = 0;
-      std::int64_t weight = 0;  // how much of its slack it would cost, in parts of 2^20
-    };
-    std::vector<Choice> choices;
-    choices.reserve(hands_.size());
-    for (std::size_t party = 0; party < hands_.size(); ++party) {
-      const auto weight = cost(party, node);
-      if (weight) choices.push_back({.party = party, .weight = *weight});
-    }
-    std::stable_sort(choices.begin(), choices.end(),
-                     [](const Choice& a, const Choice& b) { return a.weight < b.weight; });
-    for (const Choice& choice : choices) {
-      if (drop(choice.party, node, below)) return true;
-      if (choice.weight == 0) return false;  // it cost nothing, so no other choice is better
-    }
-    return false;
+  std::size_t first_stock(std::size_t party) const {
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < party; ++i) first += problem_.parties[i].stocks().size();
+    return first;
   }
 
-  // No value: the party cannot do without it.
-  std::optional<std::int64_t> cost(std::size_t party, int node) const {
+  // How much of its slack the node would cost a party, in parts of 2^20. No value: it
+  // cannot do without. 0: it never misses it.
+  std::optional<std::int64_t> cost_of(const Hand& hand, std::size_t party, int node) const {
     if ((problem_.parties[party].required() & bit_of(node)) != 0) return std::nullopt;
+    const std::size_t first = first_stock(party);
     const auto& stocks = problem_.parties[party].stocks();
-    std::int64_t worst = 0;
+    std::int64_t worst = (problem_.parties[party].shared_nodes() & bit_of(node)) != 0 ? 1 : 0;
     for (std::size_t i = 0; i < stocks.size(); ++i) {
-      const std::int64_t loss = loss_of(stocks[i], hands_[party].has, node);
-      const std::int64_t slack = hands_[party].slack[i];
+      const std::int64_t loss = loss_of(stocks[i], hand.has[party], node);
+      const std::int64_t slack = hand.slack[first + i];
       if (loss > slack) return std::nullopt;
-      if (loss > 0) {
-        const double part = static_cast<double>(loss) / static_cast<double>(slack);
-        worst = std::max(worst, 1 + static_cast<std::int64_t>(part * (1 << 20)));
-      }
+      if (loss == 0) continue;
+      const double part = static_cast<double>(loss) / static_cast<double>(slack);
+      worst = std::max(worst, 1 + static_cast<std::int64_t>(part * (1 << 20)));
     }
     return worst;
   }
@@ -202,31 +285,29 @@ class Search {
     return loss;
   }
 
-  bool drop(std::size_t party, int node, Mask below) {
-    Hand before = hands_[party];
-    Hand& hand = hands_[party];
+  Hand without(const Hand& before, std::size_t party, int node) const {
+    Hand hand = before;
+    const std::size_t first = first_stock(party);
     const auto& stocks = problem_.parties[party].stocks();
     for (std::size_t i = 0; i < stocks.size(); ++i) {
-      hand.slack[i] -= loss_of(stocks[i], hand.has, node);
+      hand.slack[first + i] -= loss_of(stocks[i], hand.has[party], node);
     }
-    hand.has &= ~bit_of(node);
-    --outs_;
-    const bool found = descend(below);
-    ++outs_;
-    hands_[party] = std::move(before);
-    return found;
+    // Who gave up what no longer matters where nothing is shared; equal hands should be.
+    const Mask shared = problem_.parties[party].shared_nodes();
+    hand.has[party] &= ~(bit_of(node) & shared);
+    return hand;
   }
 
   // Whether the parties together could do without as many nodes of `rest` as must go, if
   // each could always give up its lightest ones.
-  bool can_drop_enough(Mask rest) const {
+  bool can_drop_enough(const Hand& hand, Mask rest) const {
     int sum = 0;
-    for (std::size_t party = 0; party < hands_.size(); ++party) {
-      const Mask free = rest & ~problem_.parties[party].required();
+    std::size_t at = 0;
+    for (const Party& party : problem_.parties) {
+      const Mask free = rest & ~party.required();
       int most = count(free);
-      const auto& stocks = problem_.parties[party].stocks();
-      for (std::size_t i = 0; i < stocks.size(); ++i) {
-        most = std::min(most, most_droppable(stocks[i], free, hands_[party].slack[i]));
+      for (const Party::Stock& stock : party.stocks()) {
+        most = std::min(most, most_droppable(stock, free, hand.slack[at++], most));
       }
       sum += most;
       if (sum >= outs_) return true;
@@ -234,9 +315,10 @@ class Search {
     return false;
   }
 
-  static int most_droppable(const Party::Stock& stock, Mask free, std::int64_t slack) {
+  static int most_droppable(const Party::Stock& stock, Mask free, std::int64_t slack, int most) {
     int dropped = 0;
     for (const int node : stock.lightest_first) {
+      if (dropped == most) break;
       if ((free & bit_of(node)) == 0) continue;
       slack -= stock.alone[static_cast<std::size_t>(node)];
       if (slack < 0) break;
@@ -255,31 +337,34 @@ class Search {
   // what is needed if the richest ones were chosen.
   bool can_span(Mask rest) const {
     if (!problem_.span) return true;
-    const int spare = problem_.span->count - touched(kept_);
-    if (spare < 0 || touched(kept_ | rest) < problem_.span->count) return false;
-    for (const auto& stock : problem_.parties.front().stocks()) {
-      std::int64_t sum = 0;
-      std::vector<std::int64_t> others;
-      Mask open = kept_;
-      for (const Mask socket : problem_.span->sockets) {
-        if ((socket & kept_) != 0) open |= socket & rest;
+    const auto spare = static_cast<std::size_t>(
+        std::max(0, problem_.span->count - touched(kept_)));
+    if (touched(kept_) > problem_.span->count) return false;
+    if (touched(kept_ | rest) < problem_.span->count) return false;
+    Mask open = kept_;
+    std::vector<Mask> closed;
+    for (const Mask socket : problem_.span->sockets) {
+      if ((socket & kept_) != 0) {
+        open |= socket & rest;
+      } else {
+        closed.push_back(socket & rest);
       }
-      sum = stock.reach(open);
-      for (const Mask socket : problem_.span->sockets) {
-        if ((socket & kept_) == 0) others.push_back(stock.reach(socket & rest));
+    }
+    for (const Party& party : problem_.parties) {
+      for (const Party::Stock& stock : party.stocks()) {
+        std::int64_t sum = stock.reach(open);
+        std::vector<std::int64_t> others;
+        for (const Mask socket : closed) others.push_back(stock.reach(socket));
+        std::sort(others.rbegin(), others.rend());
+        for (std::size_t i = 0; i < std::min(others.size(), spare); ++i) sum += others[i];
+        if (sum < stock.needed) return false;
       }
-      std::sort(others.rbegin(), others.rend());
-      for (std::size_t i = 0; i < std::min(others.size(), static_cast<std::size_t>(spare)); ++i) {
-        sum += others[i];
-      }
-      if (sum < stock.needed) return false;
     }
     return true;
   }
 
   bool is_close_enough(Mask rest) {
     if (problem_.closeness == nullptr) return true;
-    if (ins_ > count(rest)) return false;
     const std::int64_t bound = problem_.closeness->bound(kept_, rest, ins_);
     if (bound <= limit_) return true;
     next_limit_ = std::min(next_limit_, bound);
@@ -287,25 +372,18 @@ class Search {
   }
 
   // Two ways to come here with equal keys have the same future.
-  std::vector<std::int64_t> key_of(Mask rest) const {
+  std::vector<std::int64_t> key_of(Mask rest, const Hands& hands) const {
     std::vector<std::int64_t> key{static_cast<std::int64_t>(rest)};
-    const bool place_counts = problem_.closeness != nullptr || problem_.span;
-    key.push_back(place_counts ? static_cast<std::int64_t>(kept_) : ins_);
-    for (std::size_t party = 0; party < hands_.size(); ++party) {
-      const auto& stocks = problem_.parties[party].stocks();
-      for (std::size_t i = 0; i < stocks.size(); ++i) {
-        key.push_back(hands_[party].slack[i]);
-        for (const auto& [nodes, amount] : stocks[i].shared) {
-          key.push_back(static_cast<std::int64_t>(nodes & hands_[party].has));
-        }
-      }
+    key.push_back(is_plain() ? ins_ : static_cast<std::int64_t>(kept_));
+    for (const Hand& hand : hands) {
+      for (const Mask has : hand.has) key.push_back(static_cast<std::int64_t>(has));
+      key.insert(key.end(), hand.slack.begin(), hand.slack.end());
     }
     return key;
   }
 
   const SearchProblem& problem_;
   Effort& effort_;
-  std::vector<Hand> hands_;
   Mask kept_ = 0;
   int outs_ = 0;  // nodes that must still be left out
   int ins_ = 0;   // nodes that must still be kept

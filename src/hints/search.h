@@ -39,10 +39,13 @@ class Party {
     std::int64_t reach(Mask mask) const;
   };
   const std::vector<Stock>& stocks() const { return stocks_; }
+  // Nodes that share a pile with others.
+  Mask shared_nodes() const { return shared_nodes_; }
 
  private:
   Mask required_ = 0;
   Mask within_ = 0;
+  Mask shared_nodes_ = 0;
   std::vector<Stock> stocks_;
 };
 

@@ -6,6 +6,7 @@
 // holds the bookings as they would be afterwards, and how each choice came about.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,7 +63,8 @@ struct ContainerDecision {
 struct Refusal {
   std::string reason{};     // the kubelet's: "TopologyAffinityError", "OutOfcpu", ...
   std::string container{};  // at which it failed; "" for the pod as a whole
-  std::string message{};    // contains the kubelet's text, where it has one
+  std::string text{};       // the kubelet's, where it has one
+  std::string message{};    // contains `text`, with who, what is free and who holds the rest
 };
 
 struct Decision {
@@ -73,10 +75,13 @@ struct Decision {
   Bookings after{};                             // as before, if refused
 };
 
+// A pod that is in already keeps everything. Refusals have the kubelet's reasons:
+// TopologyAffinityError when the topology manager's policy cannot be met, OutOfcpu and
+// SMTAlignmentError for CPUs, UnexpectedAdmissionError for memory and devices.
 // REQUIRES: the pod has passed validate().
 Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod);
 
-// Gives back everything the pod holds.
+// Gives back everything the pod holds. An unknown pod is no error.
 Bookings release(const AdmissionRules& rules, Bookings bookings, const std::string& pod_uid);
 
 }  // namespace corehold

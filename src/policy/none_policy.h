@@ -19,6 +19,7 @@ class NonePolicy final : public Policy {
   std::optional<HintFamily> pod_hints(const State&, const std::vector<Request>&) const override {
     return std::nullopt;
   }
+  CpuSet candidates(const State&, const Request&) const override { return {}; }
   Result<Plan> allocate(const State& state, const Request& request) const override;
   Plan release(const State& state, const ContainerRef& container) const override;
 };

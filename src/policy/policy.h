@@ -55,6 +55,10 @@ class Policy {
   virtual std::optional<HintFamily> pod_hints(const State& state,
                                               const std::vector<Request>& requests) const = 0;
 
+  // The CPUs of which the container could be given some; those it has, if it has any, and
+  // none if it is not entitled to its own.
+  virtual CpuSet candidates(const State& state, const Request& request) const = 0;
+
   // The edits that give the container its CPUs. A container that already has CPUs
   // keeps them: the Plan then changes nobody's CPUs.
   //

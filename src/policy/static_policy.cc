@@ -179,6 +179,12 @@ std::optional<HintFamily> StaticPolicy::pod_hints(const State& state,
   return hints_for(state.shared - reserved_, assigned | reusable(state, requests.front()), count);
 }
 
+CpuSet StaticPolicy::candidates(const State& state, const Request& request) const {
+  if (request.cpus <= 0) return {};
+  if (const Holding* holding = state.find(request.container)) return holding->assigned;
+  return (state.shared - reserved_) | reusable(state, request);
+}
+
 Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) const {
   if (request.cpus <= 0) return Plan{};
   const CpuSet reused = reusable(state, request);
@@ -187,7 +193,7 @@ Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) 
                 .granted = holding->assigned};
   }
   TRY(check_alignment(state, request.cpus));
-  const CpuSet pool = (state.shared - reserved_) | reused;
+  const CpuSet pool = candidates(state, request);
   CpuSet granted = TRY(choose(pool, request));
   if (!check_shared_pool(state.shared - granted)) {
     granted = TRY(choose_reused_first(pool, reused, request));

@@ -34,6 +34,7 @@ class StaticPolicy final : public Policy {
   std::optional<HintFamily> hints(const State& state, const Request& request) const override;
   std::optional<HintFamily> pod_hints(const State& state,
                                       const std::vector<Request>& requests) const override;
+  CpuSet candidates(const State& state, const Request& request) const override;
   Result<Plan> allocate(const State& state, const Request& request) const override;
   Plan release(const State& state, const ContainerRef& container) const override;
 

@@ -3,8 +3,8 @@
 // Family hints: the CPU hints of the static policy, for a container, a pod, or a bare
 // request. The whole list is compared, order included.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "alloc/reference.h"
 #include "family.h"
 #include "fields.h"
 #include "hints/cpu_hints.h"
@@ -18,12 +18,30 @@ namespace {
 
 namespace json = boost::json;
 
+// The CPUs a kubelet reserves. On irregular machines ours are others, but hints can be
+// compared all the same if both leave out the same ones.
+CpuSet kubelet_reserved(const Topology& topology, const StaticConfig& config) {
+  const StaticOptions& options = config.options;
+  const int per_core = topology.cpu_count() / static_cast<int>(topology.cores().size());
+  return reference_take(
+             topology, topology.cpus(), config.reserved_count,
+             {.order = options.distribute_across_cores ? CpuOrder::kSpread : CpuOrder::kPacked,
+              .prefer_uncore = options.prefer_align_by_uncore,
+              .across_numa = options.distribute_across_numa,
+              .group_size = options.full_pcpus_only ? per_core : 1,
+              .align_by_socket = options.align_by_socket})
+      .value_or(CpuSet{});
+}
+
 Result<StaticPolicy> make_policy(const json::object& line, const Topology& topology) {
   StaticConfig config;
   config.options = TRY(parse_static_options(TRY(texts_of(line, "options")),
                                             {.alpha_options = true, .beta_options = true}));
   config.reserved = TRY(cpus_of(line, "reservedCPUs"));
   config.reserved_count = static_cast<int>(TRY(number_of(line, "numReservedCPUs")));
+  if (config.reserved.empty() && !topology.is_regular()) {
+    config.reserved = kubelet_reserved(topology, config);
+  }
   return StaticPolicy::make(topology, config);
 }
 

@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
                            .lines = 1803,
                            .least_passed = 1341,
                            .may_be_skipped = kPolicyExceptions},
+                    Family{.name = "hints", .lines = 8791, .least_passed = 8791},
+                    Family{.name = "merge", .lines = 16109, .least_passed = 16109},
                     Family{.name = "checkpoint", .lines = 1470, .least_passed = 1470},
                     Family{.name = "quantity_qos",
                            .lines = 3564,

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/admission.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/code.h"
+#include "policy/refusal_text.h"
+#include "policy/request.h"
+
+namespace corehold {
+namespace {
+
+constexpr std::string_view kMisaligned = "Resources cannot be allocated with Topology locality";
+
+std::vector<const Container*> in_starting_order(const Pod& pod) {
+  std::vector<const Container*> containers;
+  for (const auto* list : {&pod.init_containers, &pod.containers}) {
+    for (const Container& container : *list) containers.push_back(&container);
+  }
+  return containers;
+}
+
+// One admission under way. The bookings change as it goes on and are dropped if it fails.
+class Admission {
+ public:
+  Admission(const AdmissionRules& rules, const Bookings& before, const Pod& pod)
+      : rules_(rules), pod_(pod), now_(before) {
+    if (rules.topology_options.policy != TopologyPolicy::kNone) machine_ = numa_map(rules.topology);
+    decision_.qos = qos_class(pod, rules.pod_gates);
+  }
+
+  Decision run(const Bookings& before) && {
+    if (decide()) {
+      settle();
+      decision_.after = std::move(now_);
+    } else {
+      decision_.after = before;
+    }
+    return std::move(decision_);
+  }
+
+ private:
+  // False: refused, and the decision says why.
+  bool decide() {
+    const auto containers = in_starting_order(pod_);
+    Hint hint;
+    if (scope_is(TopologyScope::kPod)) {
+      std::vector<Request> requests;
+      for (const Container* container : containers) requests.push_back(request_for(*container, {}));
+      decision_.alignment = align(pod_hints(requests));
+      hint = decision_.alignment->merged.hint;
+      if (!decision_.alignment->merged.admit) {
+        return refuse_alignment(nullptr, *decision_.alignment);
+      }
+    }
+    return std::all_of(containers.begin(), containers.end(),
+                       [&](const Container* container) { return place(*container, hint); });
+  }
+
+  bool scope_is(TopologyScope scope) const {
+    return rules_.topology_options.policy != TopologyPolicy::kNone &&
+           rules_.topology_options.scope == scope;
+  }
+
+  Request request_for(const Container& container, const std::optional<NodeSet>& affinity) const {
+    return request_of(pod_, container, affinity, rules_.pod_gates);
+  }
+
+  bool place(const Container& container, Hint hint) {
+    ContainerDecision& decided = decision_.containers.emplace_back();
+    decided.container = container.name;
+    decided.kind = container.kind;
+    Request request = request_for(container, {});
+    decided.cpus_asked = request.cpus;
+    if (scope_is(TopologyScope::kContainer)) {
+      decided.alignment = align(hints(container, request));
+      if (!decided.alignment->merged.admit) {
+        return refuse_alignment(&container, *decided.alignment);
+      }
+      hint = decided.alignment->merged.hint;
+    }
+    decided.affinity = hint.nodes;
+    request.affinity = hint.nodes;
+    return place_cpus(container, request, decided) && place_memory(container, hint, decided) &&
+           place_devices(container, decided);
+  }
+
+  Alignment align(std::vector<ResourceHints> hints) const {
+    Alignment alignment{.hints = std::move(hints), .merged = {}};
+    alignment.merged = merge(machine_, alignment.hints, rules_.topology_options);
+    return alignment;
+  }
+
+  std::vector<ResourceHints> hints(const Container& container, const Request& request) const {
+    std::vector<ResourceHints> all;
+    if (request.cpus > 0) {
+      all.push_back(
+          {.resource = std::string(kCpu), .family = rules_.policy.hints(now_.cpus, request)});
+    }
+    append(all, now_.memory.hints(pod_, container, rules_.pod_gates));
+    append(all, now_.devices.hints(machine_.nodes, pod_, container));
+    return all;
+  }
+
+  std::vector<ResourceHints> pod_hints(const std::vector<Request>& requests) const {
+    std::vector<ResourceHints> all;
+    if (exclusive_cpus(pod_, rules_.pod_gates) > 0) {
+      all.push_back(
+          {.resource = std::string(kCpu), .family = rules_.policy.pod_hints(now_.cpus, requests)});
+    }
+    append(all, now_.memory.pod_hints(pod_, rules_.pod_gates));
+    append(all, now_.devices.pod_hints(machine_.nodes, pod_));
+    return all;
+  }
+
+  static void append(std::vector<ResourceHints>& to, std::vector<ResourceHints> from) {
+    std::move(from.begin(), from.end(), std::back_inserter(to));
+  }
+
+  bool place_cpus(const Container& container, const Request& request, ContainerDecision& decided) {
+    decided.candidates = rules_.policy.candidates(now_.cpus, request);
+    if (request.affinity) {
+      decided.near = decided.candidates & rules_.topology.cpus_in(*request.affinity);
+    }
+    const auto plan = rules_.policy.allocate(now_.cpus, request);
+    if (!plan) {
+      return refuse(&container, admission_reason(plan.error().code), plan.error().message,
+                    cpu_detail(now_, decided.candidates));
+    }
+    apply(now_.cpus, *plan);
+    decided.granted = plan->granted;
+    return true;
+  }
+
+  bool place_memory(const Container& container, const Hint& hint, ContainerDecision& decided) {
+    const auto holding = now_.memory.allocate(pod_, container, hint, rules_.pod_gates);
+    if (!holding) {
+      const auto request = memory_request(pod_, container, rules_.pod_gates);
+      return refuse_unexpected(container, holding.error(),
+                               request ? memory_detail(now_, *request) : "");
+    }
+    decided.memory = holding->bytes;
+    decided.memory_nodes = holding->nodes;
+    return true;
+  }
+
+  bool place_devices(const Container& container, ContainerDecision& decided) {
+    auto holding = now_.devices.allocate(pod_, container, decided.affinity);
+    if (!holding) {
+      return refuse_unexpected(container, holding.error(), device_detail(now_, container));
+    }
+    decided.devices = *std::move(holding);
+    return true;
+  }
+
+  bool refuse(const Container* container, std::string_view reason, std::string_view text,
+              std::string_view detail) {
+    decision_.refusal = Refusal{.reason = std::string(reason),
+                                .container = container == nullptr ? "" : container->name,
+                                .text = std::string(text),
+                                .message = fmt::format("{}{}{}{}", whose(pod_, container), text,
+                                                       detail.empty() ? "" : "; ", detail)};
+    return false;
+  }
+
+  bool refuse_unexpected(const Container& container, const Error& error, std::string_view detail) {
+    return refuse(&container, admission_reason(Code::kConflict),
+                  fmt::format("Allocate failed due to {}, which is unexpected", error.message),
+                  detail);
+  }
+
+  bool refuse_alignment(const Container* container, const Alignment& alignment) {
+    return refuse(container, "TopologyAffinityError", kMisaligned,
+                  topology_detail(rules_, now_, pod_, container, alignment));
+  }
+
+  // Nothing is left to later containers, there are none.
+  void settle() {
+    apply(now_.cpus, SetReuse{});
+    now_.memory.settle();
+    now_.devices.settle();
+  }
+
+  const AdmissionRules& rules_;
+  const Pod& pod_;
+  NumaMap machine_{};
+  Bookings now_;
+  Decision decision_{};
+};
+
+}  // namespace
+
+Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod) {
+  return Admission(rules, before, pod).run(before);
+}
+
+Bookings release(const AdmissionRules& rules, Bookings bookings, const std::string& pod_uid) {
+  const auto containers = bookings.cpus.pods.find(pod_uid);
+  if (containers != bookings.cpus.pods.end()) {
+    std::vector<ContainerRef> refs;
+    for (const auto& [name, holding] : containers->second) refs.push_back({pod_uid, name});
+    for (const ContainerRef& ref : refs)
+      apply(bookings.cpus, rules.policy.release(bookings.cpus, ref));
+  }
+  if (bookings.cpus.reuse.pod == pod_uid) apply(bookings.cpus, SetReuse{});
+  bookings.memory.release(pod_uid);
+  bookings.devices.release(pod_uid);
+  return bookings;
+}
+
+}  // namespace corehold
