@@ -67,13 +67,18 @@ json::object container_json(const PlanPage& page, const PlannedPod& pod,
 json::object refusal_json(const PlannedRefusal& refusal) {
   json::array holders;
   for (const Holder& holder : refusal.holders) {
-    holders.push_back(
-        {{"pod", holder.pod}, {"container", holder.container}, {"resource", holder.resource}, {"holds", holder.what}});
+    holders.push_back({{"pod", holder.pod},
+                       {"container", holder.container},
+                       {"resource", holder.resource},
+                       {"holds", holder.what}});
   }
-  return {{"reason", refusal.reason},     {"container", refusal.container},
+  return {{"reason", refusal.reason},
+          {"container", refusal.container},
           {"text", refusal.text},
-          {"message", refusal.message},   {"rule", refusal.rule},
-          {"missing", refusal.missing},   {"fitsEmptyNode", refusal.fits_empty},
+          {"message", refusal.message},
+          {"rule", refusal.rule},
+          {"missing", refusal.missing},
+          {"fitsEmptyNode", refusal.fits_empty},
           {"holders", std::move(holders)}};
 }
 

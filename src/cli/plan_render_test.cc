@@ -40,14 +40,14 @@ TEST_F(PlanRendering, TableSaysWhoHasWhat) {
 }
 
 TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
-  report_.pods[1].refusal = PlannedRefusal{
-      .reason = "OutOfcpu",
-      .container = "postgres",
-      .text = "not enough cpus available",
-      .rule = "only CPUs that nobody holds are given",
-      .missing = "8 CPUs asked for, 6 free, 2 missing",
-      .fits_empty = true,
-      .holders = {{"telco/upf-0", "fast-path", "cpu", "2-5"}, {"a/b", "c", "memory", "4Gi in NUMA 0"}}};
+  report_.pods[1].refusal = PlannedRefusal{.reason = "OutOfcpu",
+                                           .container = "postgres",
+                                           .text = "not enough cpus available",
+                                           .rule = "only CPUs that nobody holds are given",
+                                           .missing = "8 CPUs asked for, 6 free, 2 missing",
+                                           .fits_empty = true,
+                                           .holders = {{"telco/upf-0", "fast-path", "cpu", "2-5"},
+                                                       {"a/b", "c", "memory", "4Gi in NUMA 0"}}};
   const std::string table = render_plan_table(page());
   EXPECT_NE(table.find("pods       2 pods, 1 admitted, 1 refused\n"), std::string::npos) << table;
   EXPECT_NE(table.find("\nrefused  db/pg-0: OutOfcpu\n"

@@ -147,7 +147,10 @@ std::string refusal_text(const PlannedPod& pod) {
       ++left;
       continue;
     }
-    holders.push_back({on_one_line(holder.pod), on_one_line(holder.container), holder.resource == kCpu ? holder.what : on_one_line(fmt::format("{} {}", holder.resource, holder.what))});
+    holders.push_back({on_one_line(holder.pod), on_one_line(holder.container),
+                       holder.resource == kCpu
+                           ? holder.what
+                           : on_one_line(fmt::format("{} {}", holder.resource, holder.what))});
   }
   const char* label = "held by";
   for (const std::string& line : lines_of(align(holders, 3))) {

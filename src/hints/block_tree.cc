@@ -29,8 +29,7 @@ Mask component(Mask nodes, int first, std::int64_t apart, const BlockTree::Betwe
 std::int64_t widest(Mask nodes, const BlockTree::Between& between) {
   std::int64_t apart = std::numeric_limits<std::int64_t>::min();
   for_each_node(nodes, [&](int a) {
-    for_each_node(nodes & ~bit_of(a),
-                  [&](int b) { apart = std::max(apart, between(a, b)); });
+    for_each_node(nodes & ~bit_of(a), [&](int b) { apart = std::max(apart, between(a, b)); });
   });
   return apart;
 }

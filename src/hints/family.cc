@@ -61,7 +61,8 @@ class Lister {
     }
     if (more == 0) {
       if ((party_.required() & ~mask) != 0) return;
-      hints_.push_back({.nodes = NodeSet::of_word(mask), .preferred = is_preferred(preference_, mask)});
+      hints_.push_back(
+          {.nodes = NodeSet::of_word(mask), .preferred = is_preferred(preference_, mask)});
       return;
     }
     const std::size_t last = nodes_.size() - static_cast<std::size_t>(more);
@@ -92,9 +93,8 @@ bool comes_before(const Hint& a, const Hint& b) {
   const NodeSet left = a.nodes.value_or(NodeSet{});
   const NodeSet right = b.nodes.value_or(NodeSet{});
   if (left.size() != right.size()) return left.size() < right.size();
-  return std::lexicographical_compare(
-      left.begin(), left.end(), right.begin(), right.end(),
-      [](NodeId x, NodeId y) { return x.value < y.value; });
+  return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
+                                      [](NodeId x, NodeId y) { return x.value < y.value; });
 }
 
 }  // namespace

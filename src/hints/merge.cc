@@ -50,9 +50,9 @@ void add(Choices& choices, const Hint& hint) {
 
 bool is_preferred_size(const Preference& preference, Mask mask) {
   if (count(mask) == preference.size) return true;
-  const auto touched = std::count_if(
-      preference.socket_nodes.begin(), preference.socket_nodes.end(),
-      [&](const NodeSet& socket) { return (socket.word() & mask) != 0; });
+  const auto touched =
+      std::count_if(preference.socket_nodes.begin(), preference.socket_nodes.end(),
+                    [&](const NodeSet& socket) { return (socket.word() & mask) != 0; });
   return preference.sockets != 0 && touched == preference.sockets;
 }
 

@@ -234,8 +234,8 @@ class Search {
     for (std::size_t i = 0; i < hands.size(); ++i) {
       bool dominated = false;
       for (std::size_t j = 0; j < hands.size() && !dominated; ++j) {
-        dominated = i != j && dominates(hands[j], hands[i]) &&
-                    (j < i || !dominates(hands[i], hands[j]));
+        dominated =
+            i != j && dominates(hands[j], hands[i]) && (j < i || !dominates(hands[i], hands[j]));
       }
       if (!dominated) kept.push_back(hands[i]);
     }
@@ -337,8 +337,7 @@ class Search {
   // what is needed if the richest ones were chosen.
   bool can_span(Mask rest) const {
     if (!problem_.span) return true;
-    const auto spare = static_cast<std::size_t>(
-        std::max(0, problem_.span->count - touched(kept_)));
+    const auto spare = static_cast<std::size_t>(std::max(0, problem_.span->count - touched(kept_)));
     if (touched(kept_) > problem_.span->count) return false;
     if (touched(kept_ | rest) < problem_.span->count) return false;
     Mask open = kept_;

@@ -35,8 +35,8 @@ Result<void> set_static(NodeSetup& setup, const Config& config) {
   setup.options = words_of(config.static_options);
   setup.full_pcpus_only = config.static_options.full_pcpus_only;
   setup.reserved = policy.reserved();
-  setup.givable = topology.cpus() -
-                  (setup.full_pcpus_only ? policy.reserved_cores() : policy.reserved());
+  setup.givable =
+      topology.cpus() - (setup.full_pcpus_only ? policy.reserved_cores() : policy.reserved());
   setup.policy = std::make_unique<StaticPolicy>(std::move(policy));
   return {};
 }
@@ -60,8 +60,8 @@ Result<NodeSetup> NodeSetup::make(const Topology& topology, const Config& config
     TRY(set_none(setup));
   }
   if (config.memory_manager_policy == MemoryManagerPolicy::kStatic) {
-    setup.empty.memory = TRY(
-        MemoryBook::make(config.memory.value_or(topology.memory()), config.reserved_memory));
+    setup.empty.memory =
+        TRY(MemoryBook::make(config.memory.value_or(topology.memory()), config.reserved_memory));
   }
   setup.empty.devices = TRY(DeviceBook::make(config.devices));
   return setup;

@@ -28,7 +28,7 @@ struct NodeSetup {
   TopologyOptions topology_options{};
   PodGates pod_gates{};
   CpuSet reserved{};
-  CpuSet givable{};            // CPUs that somebody may have exclusively
+  CpuSet givable{};  // CPUs that somebody may have exclusively
   bool full_pcpus_only = false;
   Bookings empty{};
 };

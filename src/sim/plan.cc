@@ -43,9 +43,8 @@ PlannedContainer asked_by(const NodeSetup& node, const Pod& pod, const Container
   if (container.resources.requests.contains(kCpu)) {
     planned.cpu_request = container.request(kCpu).str();
   }
-  planned.entitlement = node.policy->name() == "none"
-                            ? "policy none gives nobody exclusive CPUs"
-                            : entitlement(pod, container, node.pod_gates);
+  planned.entitlement = node.policy->name() == "none" ? "policy none gives nobody exclusive CPUs"
+                                                      : entitlement(pod, container, node.pod_gates);
   return planned;
 }
 
@@ -109,8 +108,7 @@ class Planner {
     report_.shared = report_.policy == "none" ? topology.cpus() : bookings_.cpus.shared;
     report_.free = report_.shared & node_.givable;
     if (node_.full_pcpus_only) report_.free = topology.whole_cores_within(report_.free);
-    report_.allocatable_milli =
-        std::int64_t{1000} * (topology.cpu_count() - node_.reserved.size());
+    report_.allocatable_milli = std::int64_t{1000} * (topology.cpu_count() - node_.reserved.size());
     return std::move(report_);
   }
 

@@ -90,8 +90,8 @@ struct PlanReport {
   std::vector<std::string> options{};  // of the policy: "full-pcpus-only"
   TopologyOptions topology_options{};
   CpuSet reserved{};
-  CpuSet shared{};  // the shared pool after all pods
-  CpuSet free{};    // CPUs of it that may still be given
+  CpuSet shared{};                     // the shared pool after all pods
+  CpuSet free{};                       // CPUs of it that may still be given
   std::int64_t requested_milli = 0;    // thousandths of CPUs, of all admitted pods
   std::int64_t allocatable_milli = 0;  // of all CPUs that are not reserved
   std::vector<PlannedPod> pods{};

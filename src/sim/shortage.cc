@@ -105,8 +105,8 @@ class Explanation {
   }
 
   void explain_cpu_placement(const HintFamily& family, bool whole_pod) {
-    const int asked = whole_pod ? static_cast<int>(exclusive_cpus(pod_, node_.pod_gates))
-                                : failed().cpus_asked;
+    const int asked =
+        whole_pod ? static_cast<int>(exclusive_cpus(pod_, node_.pod_gates)) : failed().cpus_asked;
     const CpuSet free = free_cpus();
     std::vector<std::string> nodes;
     int most = 0;
@@ -119,10 +119,9 @@ class Explanation {
                                   ? fmt::format("{}", fmt::join(nodes, ", "))
                                   : fmt::format("at most {} in one NUMA node", most);
     const bool single = node_.topology_options.policy == TopologyPolicy::kSingleNumaNode;
-    add_missing(fmt::format(
-        "{} asked for, free: {}{}", cpus_text(asked), where,
-        single && most < asked ? fmt::format("; {} missing", asked - most)
-                               : fmt::format("; cpu {}", needs_text(family))));
+    add_missing(fmt::format("{} asked for, free: {}{}", cpus_text(asked), where,
+                            single && most < asked ? fmt::format("; {} missing", asked - most)
+                                                   : fmt::format("; cpu {}", needs_text(family))));
     add_holders(std::string(kCpu));
   }
 
@@ -137,9 +136,9 @@ class Explanation {
     const int threads = node_.topology->threads_per_core();
     if (node_.topology->cores_are_alike() && asked % threads != 0) {
       const int below = asked / threads * threads;
-      told_.missing = fmt::format(
-          "{} are not whole cores of {}; {}{} would be", cpus_text(asked), cpus_text(threads),
-          below > 0 ? fmt::format("{} or ", below) : "", below + threads);
+      told_.missing = fmt::format("{} are not whole cores of {}; {}{} would be", cpus_text(asked),
+                                  cpus_text(threads), below > 0 ? fmt::format("{} or ", below) : "",
+                                  below + threads);
       return;
     }
     const int free = free_cpus().size();
@@ -187,8 +186,9 @@ class Explanation {
         nodes.push_back(fmt::format("{} in NUMA {}", bytes_text(here), id.value));
       }
       add_missing(fmt::format("{} of {} asked for, free: {}", bytes_text(bytes), resource,
-                              nodes.size() <= kNodesListed ? fmt::format("{}", fmt::join(nodes, ", "))
-                                                           : bytes_text(free)));
+                              nodes.size() <= kNodesListed
+                                  ? fmt::format("{}", fmt::join(nodes, ", "))
+                                  : bytes_text(free)));
       add_holders(resource);
     }
   }
@@ -239,13 +239,11 @@ class Explanation {
     }
   }
 
-  void add_holder(const std::string& pod, const std::string& container,
-                  const std::string& resource, std::string what) {
+  void add_holder(const std::string& pod, const std::string& container, const std::string& resource,
+                  std::string what) {
     if (what.empty()) return;
-    told_.holders.push_back({.pod = pod,
-                             .container = container,
-                             .resource = resource,
-                             .what = std::move(what)});
+    told_.holders.push_back(
+        {.pod = pod, .container = container, .resource = resource, .what = std::move(what)});
   }
 
   const NodeSetup& node_;
