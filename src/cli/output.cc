@@ -18,10 +18,11 @@
 
 namespace corehold {
 
-std::string on_one_line(std::string_view text) {
+std::string on_one_line(std::string_view message) {
   std::string line;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::string_view rune = text.substr(at, std::max<std::size_t>(1, rune_length(text, at)));
+  for (std::size_t at = 0; at < message.size();) {
+    const std::string_view rune =
+        message.substr(at, std::max<std::size_t>(1, rune_length(message, at)));
     at += rune.size();
     if (rune == "\"" || rune == "\\") {
       line += rune;
@@ -42,6 +43,10 @@ int answer(std::string_view text) {
 
 void complain(std::string_view message) {
   static_cast<void>(write_all(STDERR_FILENO, fmt::format("corehold: {}\n", on_one_line(message))));
+}
+
+void report(std::string_view line) {
+  static_cast<void>(write_all(STDERR_FILENO, on_one_line(line) + "\n"));
 }
 
 int fail(const Error& error) {

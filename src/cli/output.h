@@ -10,11 +10,6 @@
 
 namespace corehold {
 
-// `text` as it may be shown: what would break the line or be interpreted by a terminal
-// (control characters, also those beyond ASCII, and bytes that are not UTF-8) as Go
-// escapes it: \n, \x1b.
-std::string on_one_line(std::string_view text);
-
 // Writes the whole answer and returns the exit code: 0, or 1 with a complaint when it
 // could not be written (full disk, closed pipe).
 int answer(std::string_view text);
@@ -22,6 +17,14 @@ int answer(std::string_view text);
 // "corehold: message" on one line of standard error. The message may hold names from
 // files: control characters in it, newlines too, are shown escaped.
 void complain(std::string_view message);
+
+// The same without "corehold: ", for lines that begin with the place they speak of:
+// "file.yaml:3: ...".
+void report(std::string_view line);
+
+// What would break the line or be interpreted by a terminal (control characters, also
+// those beyond ASCII, and bytes that are not UTF-8) as Go escapes it: \n, \x1b.
+std::string on_one_line(std::string_view message);
 
 // Complains and returns the exit code for it, 1.
 int fail(const Error& error);

@@ -142,15 +142,28 @@ Result<StaticOptions> parse_static_options(const std::map<std::string, std::stri
   return read.options;
 }
 
-Result<void> check_static_options(const StaticOptions& options, const Topology& topology,
-                                  TopologyPolicy topology_policy) {
-  if (!options.align_by_socket) return {};
-  if (topology_policy == TopologyPolicy::kSingleNumaNode) {
+std::vector<std::string_view> options_on(const StaticOptions& options) {
+  std::vector<std::string_view> names;
+  for (const Row& row : kRows) {
+    if (options.*row.field) names.push_back(row.name);
+  }
+  if (options.scale_delay.count() > 0) names.push_back(kScaleDelay);
+  return names;
+}
+
+Result<void> check_static_options(const StaticOptions& options, TopologyPolicy topology_policy) {
+  if (options.align_by_socket && topology_policy == TopologyPolicy::kSingleNumaNode) {
     return invalid(
         "Topolgy manager single-numa-node policy is incompatible with CPUManager "
         "align-by-socket policy option");
   }
-  if (topology.sockets().size() > topology.nodes().size()) {
+  return {};
+}
+
+Result<void> check_static_options(const StaticOptions& options, const Topology& topology,
+                                  TopologyPolicy topology_policy) {
+  TRY(check_static_options(options, topology_policy));
+  if (options.align_by_socket && topology.sockets().size() > topology.nodes().size()) {
     return invalid(
         "Align by socket is not compatible with hardware where number of sockets are more than "
         "number of NUMA");

@@ -63,6 +63,12 @@ StaticOptionsRead read_static_options(const std::map<std::string, std::string>& 
 Result<StaticOptions> parse_static_options(const std::map<std::string, std::string>& text,
                                            const PolicyGates& gates);
 
+// The names of the options that are on; scale-delay-time is on when it is above zero.
+std::vector<std::string_view> options_on(const StaticOptions& options);
+
+// Whether the options can work under this topology manager policy on any machine.
+Result<void> check_static_options(const StaticOptions& options, TopologyPolicy topology_policy);
+
 // Whether the options can work on this machine under this topology manager policy.
 Result<void> check_static_options(const StaticOptions& options, const Topology& topology,
                                   TopologyPolicy topology_policy);

@@ -84,6 +84,12 @@ TEST(StaticOptionsRead, ReportsEveryMistakeAndKeepsTheRest) {
   EXPECT_FALSE(read.options.strict_cpu_reservation);
 }
 
+TEST(StaticOptionsOn, NamesThoseThatAreOn) {
+  EXPECT_TRUE(options_on({}).empty());
+  EXPECT_EQ(options_on({.full_pcpus_only = true, .scale_delay = std::chrono::seconds(1)}),
+            (std::vector<std::string_view>{"full-pcpus-only", "scale-delay-time"}));
+}
+
 TEST(StaticOptionTable, NamesEveryOptionThatCanBeRead) {
   for (const OptionInfo& option : static_option_table()) {
     const Texts texts{{std::string(option.name), std::string(option.standard)}};

@@ -105,9 +105,9 @@ TEST_F(PlanOnAServer, SaysWhichNumbersWouldBeWholeCores) {
   PlannedRefusal told = refusal({pod_of("a", {"main cpu=3 memory=1Gi"})});
   EXPECT_EQ(told.reason, "SMTAlignmentError");
   EXPECT_EQ(told.rule, "full-pcpus-only: whole cores or nothing");
-  EXPECT_EQ(told.missing, "3 CPUs are not whole cores of 2 CPUs; 2 or 4 would be");
+  EXPECT_EQ(told.missing, "3 CPUs asked for, in cores of 2; 2 or 4 would be whole");
   told = refusal({pod_of("a", {"main cpu=1 memory=1Gi"})});
-  EXPECT_EQ(told.missing, "1 CPU are not whole cores of 2 CPUs; 2 would be");
+  EXPECT_EQ(told.missing, "1 CPU asked for, in cores of 2; 2 would be whole");
   told = refusal({pod_of("a", {"main cpu=32 memory=1Gi"})});
   EXPECT_EQ(told.missing, "32 CPUs asked for, 30 free in whole cores, 2 missing");
 }

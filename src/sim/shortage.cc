@@ -136,9 +136,9 @@ class Explanation {
     const int threads = node_.topology->threads_per_core();
     if (node_.topology->cores_are_alike() && asked % threads != 0) {
       const int below = asked / threads * threads;
-      told_.missing = fmt::format("{} are not whole cores of {}; {}{} would be", cpus_text(asked),
-                                  cpus_text(threads), below > 0 ? fmt::format("{} or ", below) : "",
-                                  below + threads);
+      told_.missing =
+          fmt::format("{} asked for, in cores of {}; {}{} would be whole", cpus_text(asked),
+                      threads, below > 0 ? fmt::format("{} or ", below) : "", below + threads);
       return;
     }
     const int free = free_cpus().size();
