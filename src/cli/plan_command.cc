@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -92,9 +95,9 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
   if (file.empty()) {
     const Config config = planning_defaults(topology);
     notes.push_back(
-        fmt::format("no --config: assumed are policy static, CPUs {} reserved, "
+        fmt::format("no --config: assumed are policy static, CPU{} {} reserved, "
                     "topology manager policy none",
-                    config.reserved_cpus.str()));
+                    config.reserved_count == 1 ? "" : "s", config.reserved_cpus.str()));
     return config;
   }
   const auto text = read_file(file, kMaxConfigBytes);

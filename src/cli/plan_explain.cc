@@ -54,7 +54,9 @@ void add_alignment(std::vector<Row>& rows, const TopologyOptions& options,
     label = "";
   }
   if (alignment.resources.empty()) rows.push_back({label, "nobody has any"});
-  rows.push_back({"merged", hint_text(alignment.merged.hint)});
+  const Merged& merged = alignment.merged;
+  rows.push_back({"merged", merged.admit || merged.hint.nodes ? hint_text(merged.hint)
+                                                              : "no NUMA nodes suit"});
   rows.push_back({"verdict", verdict_text(options, alignment.merged)});
 }
 

@@ -171,6 +171,7 @@ std::string render_plan_json(const PlanPage& page, const PlannedPod* explain) {
                     {"reserved", report.reserved.str()},
                     {"shared", report.shared.str()},
                     {"free", report.free.str()},
+                    {"freeCount", report.free_count},
                     {"exclusive", exclusive.str()},
                     {"admitted", report.pods.size() - refused},
                     {"refused", refused},

@@ -95,9 +95,9 @@ TEST_F(PlanRendering, SaysWhereFewerWouldDo) {
   };
   EXPECT_EQ(fit("2-5"), "core, L3, NUMA, socket");
   EXPECT_EQ(fit("2-13"), "core, 2 L3, NUMA, socket");
-  EXPECT_EQ(fit("6-9"), "core, 2 L3 (1 could do), NUMA, socket");
+  EXPECT_EQ(fit("6-9"), "core, 2 L3 (1 would do), NUMA, socket");
   EXPECT_EQ(fit("2-4"), "1 core split, L3, NUMA, socket");
-  EXPECT_EQ(fit("14-17"), "core, 2 L3 (1 could do), 2 NUMA (1 could do), 2 sockets (1 could do)");
+  EXPECT_EQ(fit("14-17"), "core, 2 L3 (1 would do), 2 NUMA (1 would do), 2 sockets (1 would do)");
 }
 
 TEST_F(PlanRendering, JsonHoldsTheSame) {

@@ -42,7 +42,7 @@ std::vector<Row> set_rows(const PlanReport& report) {
   for (const Owner& owner : all) exclusive |= owner.container->granted;
   const std::vector<Line> lines{
       {"reserved", report.reserved, ""},
-      {"shared", report.shared, fmt::format(", {} free to give", report.free.size())},
+      {"shared", report.shared, fmt::format(", {} free to give", report.free_count)},
       {"exclusive", exclusive,
        all.empty() ? "" : fmt::format(" in {}", counted(all.size(), "container"))}};
   std::size_t width = 0;
@@ -63,7 +63,7 @@ std::vector<Row> set_rows(const PlanReport& report) {
 // Pods that share CPUs are not refused here for what they request; a scheduler counts.
 std::string overbooked(const PlanReport& report) {
   return fmt::format(
-      "requests add up to {} CPUs and {} are allocatable; a scheduler would send fewer pods here",
+      "admitted pods request {} CPUs of {} allocatable; a scheduler would send fewer here",
       Quantity::of_milli(report.requested_milli).str(),
       Quantity::of_milli(report.allocatable_milli).str());
 }

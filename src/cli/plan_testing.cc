@@ -26,6 +26,7 @@ PlanReport report_of(const Topology& topology, const std::vector<Given>& given) 
     report.pods.back().containers.push_back(std::move(container));
   }
   report.free = report.shared - report.reserved;
+  report.free_count = report.free.size();
   return report;
 }
 

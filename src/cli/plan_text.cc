@@ -20,7 +20,7 @@ void add_spread(std::vector<std::string>& parts, const Spread& spread, std::stri
   } else if (spread.is_best()) {
     parts.push_back(fmt::format("{} {}", spread.touched, many));
   } else {
-    parts.push_back(fmt::format("{} {} ({} could do)", spread.touched, many, spread.fewest));
+    parts.push_back(fmt::format("{} {} ({} would do)", spread.touched, many, spread.fewest));
   }
 }
 

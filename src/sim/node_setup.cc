@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/node_setup.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "policy/none_policy.h"
 #include "policy/static_policy.h"
@@ -34,6 +34,9 @@ Result<void> set_static(NodeSetup& setup, const Config& config) {
   TRY(policy.check_start(setup.empty.cpus));
   setup.options = words_of(config.static_options);
   setup.full_pcpus_only = config.static_options.full_pcpus_only;
+  if (config.static_options.strict_cpu_reservation) {
+    setup.min_shared = std::max(1, config.static_options.min_shared_cpus);
+  }
   setup.reserved = policy.reserved();
   setup.givable =
       topology.cpus() - (setup.full_pcpus_only ? policy.reserved_cores() : policy.reserved());

@@ -28,7 +28,8 @@ struct NodeSetup {
   TopologyOptions topology_options{};
   PodGates pod_gates{};
   CpuSet reserved{};
-  CpuSet givable{};  // CPUs that somebody may have exclusively
+  CpuSet givable{};    // CPUs that somebody may have exclusively
+  int min_shared = 1;  // CPUs that the shared pool keeps
   bool full_pcpus_only = false;
   Bookings empty{};
 };

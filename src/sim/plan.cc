@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "hints/family.h"
+#include "policy/request.h"
 #include "sim/entitlement.h"
 #include "sim/shortage.h"
 
@@ -43,13 +44,16 @@ PlannedContainer asked_by(const NodeSetup& node, const Pod& pod, const Container
   if (container.resources.requests.contains(kCpu)) {
     planned.cpu_request = container.request(kCpu).str();
   }
-  planned.entitlement = node.policy->name() == "none" ? "policy none gives nobody exclusive CPUs"
-                                                      : entitlement(pod, container, node.pod_gates);
+  if (node.policy->name() == "none") {
+    planned.entitlement = "policy none gives nobody exclusive CPUs";
+    return planned;
+  }
+  planned.entitlement = entitlement(pod, container, node.pod_gates);
+  planned.cpus_asked = request_of(pod, container, std::nullopt, node.pod_gates).cpus;
   return planned;
 }
 
 void decide(const NodeSetup& node, const ContainerDecision& decided, PlannedContainer& planned) {
-  planned.cpus_asked = node.policy->name() == "none" ? 0 : decided.cpus_asked;
   planned.is_decided = !decided.alignment || decided.alignment->merged.admit;
   planned.granted = decided.granted;
   planned.nodes = node.topology->nodes_of(decided.granted);
@@ -91,6 +95,7 @@ class Planner {
     }
     if (decision.refusal) {
       planned.refusal = explain_refusal(node_, bookings_, pod, decision);
+      sort_holders(planned.refusal->holders);
     } else {
       bookings_ = decision.after;
       finish_init_containers(pod);
@@ -108,11 +113,23 @@ class Planner {
     report_.shared = report_.policy == "none" ? topology.cpus() : bookings_.cpus.shared;
     report_.free = report_.shared & node_.givable;
     if (node_.full_pcpus_only) report_.free = topology.whole_cores_within(report_.free);
+    report_.free_count =
+        std::clamp(report_.shared.size() - node_.min_shared, 0, report_.free.size());
     report_.allocatable_milli = std::int64_t{1000} * (topology.cpu_count() - node_.reserved.size());
     return std::move(report_);
   }
 
  private:
+  // Those who came first, first.
+  void sort_holders(std::vector<Holder>& holders) const {
+    const auto place = [this](const Holder& holder) {
+      return std::find_if(report_.pods.begin(), report_.pods.end(),
+                          [&](const PlannedPod& pod) { return pod.name == holder.pod; });
+    };
+    std::stable_sort(holders.begin(), holders.end(),
+                     [&](const Holder& a, const Holder& b) { return place(a) < place(b); });
+  }
+
   void finish_init_containers(const Pod& pod) {
     for (const Container& container : pod.init_containers) {
       if (container.kind != Container::Kind::kInit) continue;

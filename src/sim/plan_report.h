@@ -92,6 +92,7 @@ struct PlanReport {
   CpuSet reserved{};
   CpuSet shared{};                     // the shared pool after all pods
   CpuSet free{};                       // CPUs of it that may still be given
+  int free_count = 0;                  // so many of them: some may have to stay shared
   std::int64_t requested_milli = 0;    // thousandths of CPUs, of all admitted pods
   std::int64_t allocatable_milli = 0;  // of all CPUs that are not reserved
   std::vector<PlannedPod> pods{};

@@ -126,7 +126,12 @@ class Explanation {
   }
 
   void explain_placement(const ResourceHints& resource) {
-    add_missing(fmt::format("{} {}", resource.resource, needs_text(*resource.family)));
+    std::string text = fmt::format("{} {}", resource.resource, needs_text(*resource.family));
+    if (before_.devices.inventory().contains(resource.resource)) {
+      fmt::format_to(std::back_inserter(text), ", {} free",
+                     before_.devices.available(resource.resource).size());
+    }
+    add_missing(text);
     add_holders(resource.resource);
   }
 
