@@ -179,8 +179,8 @@ constexpr std::array kKubeletFields{
     plain_field<Draft>(
         {.name = "cpuManagerPolicy",
          .type = "`none` or `static`",
-         .meaning = "`static` gives containers of Guaranteed pods with whole CPUs "
-                    "CPUs of their own; `none` leaves cpusets alone"},
+         .meaning = "`static` gives containers of Guaranteed pods that ask for "
+                    "whole CPUs their own ones; `none` leaves cpusets alone"},
         [](auto& draft) -> auto& { return draft.config.cpu_manager_policy; },
         [](const Node& node, CpuManagerPolicy& into, Reading& reading) {
           read_cpu_policy(node, into, reading);

@@ -20,9 +20,8 @@ namespace json = boost::json;
 
 constexpr std::size_t kLongestReason = 300;
 
-// How a value that should have been a string is written, for the advice to quote it.
+// How a number that should have been a string is written, for the advice to quote it.
 std::string as_written(const json::value& value) {
-  if (value.is_bool()) return value.get_bool() ? "true" : "false";
   if (value.is_int64()) return fmt::to_string(value.get_int64());
   if (value.is_uint64()) return fmt::to_string(value.get_uint64());
   if (value.is_double()) return fmt::format("{}", value.get_double());
@@ -136,10 +135,12 @@ bool expect_list(const Node& node, Reading& reading) {
 std::optional<std::string> text_of(const Node& node, Reading& reading) {
   const json::value& value = node.value();
   if (value.is_string()) return std::string(value.get_string());
+  // A boolean may have been written as true, yes, on or y.
   const std::string written = as_written(value);
-  reading.mistake(node, written.empty()
-                            ? "must be a string"
-                            : fmt::format("must be a string; write \"{}\", with quotes", written));
+  std::string message = "must be a string";
+  if (value.is_bool()) message += "; put it in quotes, as in \"true\"";
+  if (!written.empty()) message += fmt::format("; write \"{}\", with quotes", written);
+  reading.mistake(node, std::move(message));
   return std::nullopt;
 }
 

@@ -25,6 +25,8 @@ A node reads one YAML file with one or both of two documents, in any order:
 
 `corehold config check FILE` says everything that is wrong with a file at once, each mistake with its line;
 `--topology host` also compares it with the machine. Nothing has to be given: without a file all defaults hold.
+Until there is an agent, what only a running node needs (runtime, addresses, paths, periods) is checked and
+nothing more.
 
 ```yaml
 apiVersion: kubelet.config.k8s.io/v1beta1
@@ -66,9 +68,9 @@ std::string cell(std::string_view text) {
 
 // A default as code, unless it is said in words.
 std::string standard_of(const FieldLine& line) {
-  const bool is_words = line.standard.empty() || line.standard.front() == '`' ||
-                        line.standard.starts_with("none") || line.standard == "required" ||
-                        line.standard.starts_with("the ");
+  if (line.standard.empty()) return "-";
+  const bool is_words = line.standard.front() == '`' || line.standard.starts_with("none") ||
+                        line.standard == "required" || line.standard.starts_with("the ");
   const bool is_choice = line.type.starts_with('`');
   return is_words && !is_choice ? line.standard : fmt::format("`{}`", line.standard);
 }

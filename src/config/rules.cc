@@ -102,8 +102,9 @@ void count_reserved(Draft& draft, Reading& reading) {
   if (whole && *whole <= kMaxCpus) {
     config.reserved_count = static_cast<int>(*whole);
   } else {
+    const bool is_kube = draft.kube_reserved.cpu > draft.system_reserved.cpu;
     reading.mistake(
-        reading.is_given("kubeReserved.cpu") ? "kubeReserved.cpu" : "systemReserved.cpu",
+        is_kube ? "kubeReserved.cpu" : "systemReserved.cpu",
         fmt::format("reserves more than {} CPUs, the most a machine may have", kMaxCpus));
   }
   const bool is_unreadable = reading.is_wrong("reservedSystemCPUs") ||
