@@ -47,6 +47,16 @@ TEST(Synthetic, AgreesWithTheMachinesOfTests) {
   }
 }
 
+TEST(Synthetic, TellsTheMemoryOfEveryNode) {
+  const auto built = topology_from_synthetic("pack:2 [numa(memory=2GB)] core:2 pu:1");
+  ASSERT_TRUE(built) << built.error().message;
+  const NodeMemory expected{{"memory", 2'000'000'000}};
+  EXPECT_EQ(built->memory(), (MemoryInventory{{NodeId(0), expected}, {NodeId(1), expected}}));
+  const auto silent = topology_from_synthetic("pack:2 [numa] core:2 pu:1");
+  ASSERT_TRUE(silent) << silent.error().message;
+  EXPECT_TRUE(silent->memory().empty());
+}
+
 RC_GTEST_PROP(Synthetic, AgreesWithTheMachinesOfTestsForAnyShape, ()) {
   const int s = *rc::gen::inRange(1, 4), n = *rc::gen::inRange(1, 4), l = *rc::gen::inRange(1, 4);
   const int c = *rc::gen::inRange(1, 6), t = *rc::gen::inRange(1, 4);

@@ -70,6 +70,44 @@ TEST(Machines, ANodeWithoutCpusIsAMemoryNodeWithDistances) {
   EXPECT_EQ(machine.distance(NodeId(0), NodeId(2)), 17);
 }
 
+TEST(Machines, MemoryIsToldForNodesWithAndWithoutCpus) {
+  EXPECT_EQ(captured("memory-only-node").memory(),
+            (MemoryInventory{{NodeId(0), {{"memory", 0}}},
+                             {NodeId(1), {{"memory", 0}}},
+                             {NodeId(2), {{"memory", 17'179'869'184}}}}));
+  EXPECT_TRUE(captured("no-l3").memory().empty());
+}
+
+// The one-CPU machine with `memory` as the attribute and pages of its node.
+Result<Topology> with_memory(const std::string& memory, const std::string& pages) {
+  std::string text = text_of("one-cpu");
+  const std::string end = "gp_index=\"6\">";
+  text.replace(text.find(end), end.size(),
+               "gp_index=\"6\" local_memory=\"" + memory + "\">" + pages);
+  return topology_from_xml(text);
+}
+
+TEST(Machines, HugePagesAreTakenOffTheMemory) {
+  const auto machine = with_memory("17179869184",
+                                   "<page_type size=\"4096\" count=\"3932160\"/>"
+                                   "<page_type size=\"2097152\" count=\"512\"/>"
+                                   "<page_type size=\"1073741824\" count=\"0\"/>");
+  ASSERT_TRUE(machine) << machine.error().message;
+  EXPECT_EQ(machine->memory(),
+            (MemoryInventory{
+                {NodeId(0), {{"memory", 16'106'127'360}, {"hugepages-2Mi", 1'073'741'824}}}}));
+}
+
+TEST(Machines, MorePagesThanMemoryLeaveNone) {
+  const auto machine = with_memory("4096",
+                                   "<page_type size=\"4096\" count=\"1\"/>"
+                                   "<page_type size=\"65536\" count=\"9223372036854775807\"/>");
+  ASSERT_TRUE(machine) << machine.error().message;
+  EXPECT_EQ(machine->memory(),
+            (MemoryInventory{
+                {NodeId(0), {{"memory", 0}, {"hugepages-64Ki", 9'223'372'036'854'775'807}}}}));
+}
+
 TEST(Machines, HbmIsAMemoryNodeBesideTheDramOfItsSocket) {
   const Topology machine = captured("hbm");
   EXPECT_EQ(machine.nodes()[1].cpus, cpus("8-15"));

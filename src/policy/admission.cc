@@ -12,6 +12,7 @@
 namespace corehold {
 namespace {
 
+constexpr std::string_view kAffinityError = "TopologyAffinityError";
 constexpr std::string_view kMisaligned = "Resources cannot be allocated with Topology locality";
 
 std::vector<const Container*> in_starting_order(const Pod& pod) {
@@ -22,16 +23,19 @@ std::vector<const Container*> in_starting_order(const Pod& pod) {
   return containers;
 }
 
+// What CPU hints are made of: all free CPUs, as in the kubelet, or those that can be given.
+enum class HintBasis { kFree, kUsable };
+
 // One admission under way. The bookings change as it goes on and are dropped if it fails.
 class Admission {
  public:
-  Admission(const AdmissionRules& rules, const Bookings& before, const Pod& pod)
-      : rules_(rules), pod_(pod), now_(before) {
+  Admission(const AdmissionRules& rules, const Bookings& before, const Pod& pod, HintBasis basis)
+      : rules_(rules), pod_(pod), basis_(basis), now_(before) {
     if (rules.topology_options.policy != TopologyPolicy::kNone) machine_ = numa_map(rules.topology);
     decision_.qos = qos_class(pod, rules.pod_gates);
   }
 
-  Decision run(const Bookings& before) && {
+  Decision run(const Bookings& before) {
     if (decide()) {
       settle();
       decision_.after = std::move(now_);
@@ -40,6 +44,9 @@ class Admission {
     }
     return std::move(decision_);
   }
+
+  // Whether it was refused because CPUs near the affinity could not be given after all.
+  bool left_affinity() const { return left_affinity_; }
 
  private:
   // False: refused, and the decision says why.
@@ -96,8 +103,8 @@ class Admission {
   std::vector<ResourceHints> hints(const Container& container, const Request& request) const {
     std::vector<ResourceHints> all;
     if (request.cpus > 0) {
-      all.push_back(
-          {.resource = std::string(kCpu), .family = rules_.policy.hints(now_.cpus, request)});
+      all.push_back({.resource = std::string(kCpu),
+                     .family = rules_.policy.hints(basis_for(request), request)});
     }
     append(all, now_.memory.hints(pod_, container, rules_.pod_gates));
     append(all, now_.devices.hints(machine_.nodes, pod_, container));
@@ -107,12 +114,22 @@ class Admission {
   std::vector<ResourceHints> pod_hints(const std::vector<Request>& requests) const {
     std::vector<ResourceHints> all;
     if (exclusive_cpus(pod_, rules_.pod_gates) > 0) {
-      all.push_back(
-          {.resource = std::string(kCpu), .family = rules_.policy.pod_hints(now_.cpus, requests)});
+      all.push_back({.resource = std::string(kCpu),
+                     .family = rules_.policy.pod_hints(basis_for(requests.front()), requests)});
     }
     append(all, now_.memory.pod_hints(pod_, rules_.pod_gates));
     append(all, now_.devices.pod_hints(machine_.nodes, pod_));
     return all;
+  }
+
+  State basis_for(const Request& request) const {
+    State basis = now_.cpus;
+    if (basis_ == HintBasis::kFree) return basis;
+    const Request any{.container = {.pod = request.container.pod, .container = ""},
+                      .cpus = 1,
+                      .lasting = request.lasting};
+    apply(basis, SetShared{basis.shared & rules_.policy.candidates(basis, any)});
+    return basis;
   }
 
   static void append(std::vector<ResourceHints>& to, std::vector<ResourceHints> from) {
@@ -120,18 +137,27 @@ class Admission {
   }
 
   bool place_cpus(const Container& container, const Request& request, ContainerDecision& decided) {
-    decided.candidates = rules_.policy.candidates(now_.cpus, request);
-    if (request.affinity) {
-      decided.near = decided.candidates & rules_.topology.cpus_in(*request.affinity);
-    }
+    decided.candidates = rules_.policy.candidates(now_.cpus, request_for(container, {}));
+    if (request.affinity) decided.near = rules_.policy.candidates(now_.cpus, request);
+    const bool had_cpus = now_.cpus.find(request.container) != nullptr;
     const auto plan = rules_.policy.allocate(now_.cpus, request);
     if (!plan) {
       return refuse(&container, admission_reason(plan.error().code), plan.error().message,
                     cpu_detail(now_, decided.candidates));
     }
+    if (!had_cpus && request.affinity && is_strict()) {
+      const CpuSet outside = plan->granted - decided.near;
+      if (!outside.empty()) return refuse_outside(container, *request.affinity, outside);
+    }
     apply(now_.cpus, *plan);
     decided.granted = plan->granted;
     return true;
+  }
+
+  // Whether CPUs outside the affinity are a reason to refuse.
+  bool is_strict() const {
+    return rules_.topology_options.policy == TopologyPolicy::kRestricted ||
+           rules_.topology_options.policy == TopologyPolicy::kSingleNumaNode;
   }
 
   bool place_memory(const Container& container, const Hint& hint, ContainerDecision& decided) {
@@ -172,8 +198,20 @@ class Admission {
   }
 
   bool refuse_alignment(const Container* container, const Alignment& alignment) {
-    return refuse(container, "TopologyAffinityError", kMisaligned,
+    return refuse(container, kAffinityError, kMisaligned,
                   topology_detail(rules_, now_, pod_, container, alignment));
+  }
+
+  // Hints count CPUs. That they make whole cores, and that enough are left to share, shows
+  // only when they are chosen.
+  bool refuse_outside(const Container& container, const NodeSet& affinity, const CpuSet& outside) {
+    left_affinity_ = true;
+    return refuse(
+        &container, kAffinityError, kMisaligned,
+        fmt::format("policy {}; on NUMA node {} it would have to be given CPUs {} of "
+                    "other nodes as well; {}",
+                    name_of(rules_.topology_options.policy), affinity.str(), outside.str(),
+                    cpu_detail(now_, decision_.containers.back().candidates)));
   }
 
   // Nothing is left to later containers, there are none.
@@ -185,15 +223,31 @@ class Admission {
 
   const AdmissionRules& rules_;
   const Pod& pod_;
+  HintBasis basis_;
+  bool left_affinity_ = false;
   NumaMap machine_{};
   Bookings now_;
   Decision decision_{};
 };
 
+bool holds_anything(const Bookings& bookings, const std::string& uid) {
+  return bookings.cpus.pods.contains(uid) || bookings.memory.pods().contains(uid) ||
+         bookings.devices.pods().contains(uid);
+}
+
 }  // namespace
 
 Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod) {
-  return Admission(rules, before, pod).run(before);
+  if (holds_anything(before, pod.uid)) {
+    AdmissionRules unaligned = rules;
+    unaligned.topology_options.policy = TopologyPolicy::kNone;
+    Decision kept = Admission(unaligned, before, pod, HintBasis::kFree).run(before);
+    if (!kept.refusal && kept.after == before) return kept;
+  }
+  Admission first(rules, before, pod, HintBasis::kFree);
+  Decision decision = first.run(before);
+  if (!first.left_affinity()) return decision;
+  return Admission(rules, before, pod, HintBasis::kUsable).run(before);
 }
 
 Bookings release(const AdmissionRules& rules, Bookings bookings, const std::string& pod_uid) {

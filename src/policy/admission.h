@@ -52,7 +52,7 @@ struct ContainerDecision {
   std::optional<Alignment> alignment{};  // of its own; scope container only
   std::optional<NodeSet> affinity{};     // what the topology manager asked to keep to
   CpuSet candidates{};                   // CPUs it could have been given
-  CpuSet near{};                         // those of them inside the affinity
+  CpuSet near{};                         // those of them near the affinity
   CpuSet granted{};                      // empty: it runs in the shared pool
   NodeMemory memory{};                   // bytes booked by resource; empty: none
   NodeSet memory_nodes{};                // where
@@ -75,7 +75,8 @@ struct Decision {
   Bookings after{};                             // as before, if refused
 };
 
-// A pod that is in already keeps everything. Refusals have the kubelet's reasons:
+// A pod that has all it asks for keeps it, and the topology manager is not asked again:
+// whatever else has changed, nothing that runs is turned away. Refusals have the kubelet's reasons:
 // TopologyAffinityError when the topology manager's policy cannot be met, OutOfcpu and
 // SMTAlignmentError for CPUs, UnexpectedAdmissionError for memory and devices.
 // REQUIRES: the pod has passed validate().

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/admission.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pod/testing.h"
@@ -207,6 +208,44 @@ TEST(Admission, UnderPolicyNoneGivesNoCpus) {
   const Decision decision = admit(rules, before, pod_of("p", {"main cpu=4 memory=1Gi"}));
   EXPECT_EQ(text_of(decision), "main=shared");
   EXPECT_EQ(decision.after, before);
+}
+
+// CPUs 1 and 3 are free, but their cores are not: node 0 has 6 free CPUs and 4 to give.
+AdmittingNode node_with_half_cores(TopologyPolicy policy, TopologyScope scope) {
+  NodeSetup setup{.config = {.options = {.full_pcpus_only = true},
+                             .reserved = cpus("0,2"),
+                             .reserved_count = 2},
+                  .topology = {.policy = policy, .scope = scope}};
+  auto node = AdmittingNode::make(machine("2s4c2t"), std::move(setup));
+  CHECK(node.has_value());
+  return *std::move(node);
+}
+
+TEST(AdmissionOfWholeCores, FindsTheNodeThatHasThem) {
+  for (const auto scope : {TopologyScope::kContainer, TopologyScope::kPod}) {
+    AdmittingNode node = node_with_half_cores(TopologyPolicy::kSingleNumaNode, scope);
+    EXPECT_EQ(admit(node, "p", {"main cpu=6 memory=1Gi"}), "main=8-13");
+    EXPECT_EQ(admit(node, "q", {"main cpu=4 memory=1Gi"}), "main=4-7");
+  }
+}
+
+TEST(AdmissionOfWholeCores, RefusesToLeaveTheNode) {
+  for (const auto policy : {TopologyPolicy::kRestricted, TopologyPolicy::kSingleNumaNode}) {
+    AdmittingNode node = node_with_half_cores(policy, TopologyScope::kContainer);
+    EXPECT_EQ(admit(node, "p", {"main cpu=8 memory=1Gi"}), "main=8-15");
+    EXPECT_EQ(admit(node, "q", {"main cpu=6 memory=1Gi"}),
+              "SMTAlignmentError: container main of pod default/q: SMT Alignment Error: not enough "
+              "free physical CPUs: available physical CPUs = 4, requested CPUs = 6, CPUs per core "
+              "= 2; free CPUs: 4-7; held by p main 8-15");
+    node.release("p");
+    EXPECT_EQ(admit(node, "r", {"main cpu=6 memory=1Gi"}), "main=8-13");
+    EXPECT_EQ(admit(node, "s", {"main cpu=6 memory=1Gi"}),
+              fmt::format("TopologyAffinityError: container main of pod default/s: Resources "
+                          "cannot be allocated with Topology locality; policy {}; cpu=6 needs 2 "
+                          "NUMA nodes now, 1 on an idle machine; free CPUs: 4-7,14-15; held by r "
+                          "main 8-13",
+                          name_of(policy)));
+  }
 }
 
 TEST(AdmissionRelease, RestoresWhatWasBefore) {

@@ -55,8 +55,10 @@ class Policy {
   virtual std::optional<HintFamily> pod_hints(const State& state,
                                               const std::vector<Request>& requests) const = 0;
 
-  // The CPUs of which the container could be given some; those it has, if it has any, and
-  // none if it is not entitled to its own.
+  // The CPUs of which the container could be given some, as far as they are near the
+  // affinity, if it has one; those it has, if it has any, and none if it is not entitled
+  // to its own. Unlike hints(), which follow the kubelet, they leave out CPUs that are
+  // free but cannot be given, such as those of a core in use.
   virtual CpuSet candidates(const State& state, const Request& request) const = 0;
 
   // The edits that give the container its CPUs. A container that already has CPUs

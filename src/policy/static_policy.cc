@@ -181,8 +181,10 @@ std::optional<HintFamily> StaticPolicy::pod_hints(const State& state,
 
 CpuSet StaticPolicy::candidates(const State& state, const Request& request) const {
   if (request.cpus <= 0) return {};
-  if (const Holding* holding = state.find(request.container)) return holding->assigned;
-  return (state.shared - reserved_) | reusable(state, request);
+  CpuSet pool = (state.shared - reserved_) | reusable(state, request);
+  if (options_.full_pcpus_only) pool = topology_->whole_cores_within(pool);
+  if (const Holding* holding = state.find(request.container)) pool = holding->assigned;
+  return request.affinity ? aligned_part(pool, *request.affinity) : pool;
 }
 
 Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) const {
@@ -193,7 +195,7 @@ Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) 
                 .granted = holding->assigned};
   }
   TRY(check_alignment(state, request.cpus));
-  const CpuSet pool = candidates(state, request);
+  const CpuSet pool = (state.shared - reserved_) | reused;
   CpuSet granted = TRY(choose(pool, request));
   if (!check_shared_pool(state.shared - granted)) {
     granted = TRY(choose_reused_first(pool, reused, request));

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random machines, inventories, pods and histories of arrivals and departures: the books
+// balance after every step, a refusal leaves no trace, and what is released is restored.
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "pod/testing.h"
+#include "policy/admission_testing.h"
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+int chance(int low, int high) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
+}
+bool flip() { return chance(0, 1) == 1; }
+bool rarely() { return chance(0, 4) == 0; }
+
+StaticOptions random_options() {
+  StaticOptions options{.full_pcpus_only = flip(),
+                        .strict_cpu_reservation = flip(),
+                        .prefer_align_by_uncore = flip(),
+                        .distribute_across_numa = flip(),
+                        .distribute_across_cores = flip(),
+                        .align_by_socket = rarely(),
+                        .min_shared_cpus = chance(0, 3)};
+  if (options.full_pcpus_only || options.distribute_across_numa) {
+    options.distribute_across_cores = false;
+  }
+  return options;
+}
+
+TopologyOptions random_topology_options() {
+  constexpr std::array kPolicies{TopologyPolicy::kNone, TopologyPolicy::kBestEffort,
+                                 TopologyPolicy::kRestricted, TopologyPolicy::kSingleNumaNode};
+  return {.policy = kPolicies[static_cast<std::size_t>(chance(0, 3))],
+          .scope = flip() ? TopologyScope::kPod : TopologyScope::kContainer,
+          .prefer_closest_numa = flip(),
+          .max_numa_nodes = 64};
+}
+
+AdmittingNode random_node() {
+  Topology topology = random_machine(chance, 48);
+  RC_PRE(topology.cpu_count() > 1);
+  NodeSetup setup{.topology = random_topology_options()};
+  setup.config.options = random_options();
+  setup.config.reserved_count = chance(1, std::max(1, topology.cpu_count() / 4));
+  NodeSet nodes;
+  for (const auto& node : topology.nodes()) nodes.insert(node.id);
+  if (!rarely()) {
+    for (const NodeId id : nodes) {
+      setup.memory[id]["memory"] = chance(0, 40);
+      if (flip()) setup.memory[id]["hugepages-2Mi"] = chance(0, 10);
+    }
+  }
+  for (const char* resource : {"example.com/nic", "example.com/gpu"}) {
+    if (rarely()) continue;
+    std::vector<Device>& devices = setup.devices[resource];
+    const int count = chance(0, 6);
+    for (int i = 0; i < count; ++i) {
+      Device device{.id = fmt::format("d{}", i)};
+      for (const NodeId id : nodes) {
+        if (chance(0, nodes.size()) == 0) device.nodes.insert(id);
+      }
+      devices.push_back(std::move(device));
+    }
+  }
+  auto node = AdmittingNode::make(std::move(topology), std::move(setup));
+  RC_PRE(node.has_value());
+  return *std::move(node);
+}
+
+std::string random_amounts(const AdmittingNode& node) {
+  const int most = std::max(2, node.rules().topology.cpu_count() / 2);
+  std::string text =
+      rarely() ? fmt::format(" cpu={}m", chance(1, 3000)) : fmt::format(" cpu={}", chance(1, most));
+  text += fmt::format(" memory={}", chance(1, flip() ? 10 : 60));
+  if (rarely()) text += ".." + std::to_string(chance(60, 70));
+  if (rarely()) text += fmt::format(" hugepages-2Mi={}", chance(0, 8));
+  if (flip()) text += fmt::format(" example.com/nic={}", chance(0, 3));
+  if (rarely()) text += fmt::format(" example.com/gpu={}", chance(1, 2));
+  return text;
+}
+
+Pod random_pod(const AdmittingNode& node) {
+  std::vector<std::string> containers;
+  for (int i = chance(0, 2); i > 0; --i) {
+    containers.push_back(
+        fmt::format("{}:i{}{}", flip() ? "init" : "sidecar", i, random_amounts(node)));
+  }
+  for (int i = chance(1, 2); i > 0; --i) {
+    containers.push_back(fmt::format("a{}{}", i, random_amounts(node)));
+  }
+  return pod_of(fmt::format("p{}", chance(0, 9)), containers);
+}
+
+void check(const AdmittingNode& node) {
+  const std::string problem = node.problem();
+  if (!problem.empty()) RC_FAIL(problem);
+}
+
+void admit_some(AdmittingNode& node) {
+  const Pod pod = random_pod(node);
+  if (node.pods().contains(pod.uid)) return;
+  const Bookings before = node.bookings();
+  const Decision decision = node.admit(pod);
+  check(node);
+  if (!decision.refusal) {
+    const std::size_t count = pod.init_containers.size() + pod.containers.size();
+    RC_ASSERT(decision.containers.size() == count);
+    for (const ContainerDecision& container : decision.containers) {
+      RC_ASSERT(container.granted.size() == container.cpus_asked);
+    }
+    return;
+  }
+  const std::set<std::string> known{"TopologyAffinityError", "OutOfcpu", "SMTAlignmentError",
+                                    "UnexpectedAdmissionError"};
+  RC_ASSERT(known.contains(decision.refusal->reason));
+  RC_ASSERT(!decision.refusal->message.empty());
+  RC_ASSERT(decision.after == before);
+}
+
+void step(AdmittingNode& node) {
+  if (chance(0, 2) != 0) return admit_some(node);
+  node.release(fmt::format("p{}", chance(0, 9)));
+  check(node);
+}
+
+RC_GTEST_PROP(AdmissionProperty, TheBooksBalanceAfterEveryStep, ()) {
+  AdmittingNode node = random_node();
+  const Bookings before = node.bookings();
+  const int steps = chance(1, 25);
+  for (int i = 0; i < steps; ++i) step(node);
+  for (int i = 0; i <= 9; ++i) node.release(fmt::format("p{}", i));
+  check(node);
+  RC_ASSERT(node.bookings() == before);
+}
+
+RC_GTEST_PROP(AdmissionProperty, SameBookingsAndPodSameAnswer, ()) {
+  AdmittingNode node = random_node();
+  const int steps = chance(0, 6);
+  for (int i = 0; i < steps; ++i) step(node);
+  const Pod pod = random_pod(node);
+  const Decision once = admit(node.rules(), node.bookings(), pod);
+  const Decision again = admit(node.rules(), node.bookings(), pod);
+  RC_ASSERT(text_of(once) == text_of(again));
+  RC_ASSERT(once.after == again.after);
+}
+
+RC_GTEST_PROP(AdmissionProperty, APodThatIsInIsAdmittedAgainAndKeepsEverything, ()) {
+  AdmittingNode node = random_node();
+  const int steps = chance(1, 8);
+  for (int i = 0; i < steps; ++i) step(node);
+  const Bookings before = node.bookings();
+  const auto pods = node.pods();
+  for (const auto& [uid, pod] : pods) {
+    const Decision decision = node.admit(pod);
+    RC_LOG() << text_of(decision);
+    RC_ASSERT(!decision.refusal);
+    RC_ASSERT(node.bookings() == before);
+  }
+}
+
+// On one NUMA node everything a container gets is on that node.
+RC_GTEST_PROP(AdmissionProperty, SingleNumaNodeIsKeptTo, ()) {
+  AdmittingNode node = random_node();
+  RC_PRE(node.rules().topology_options.policy == TopologyPolicy::kSingleNumaNode);
+  const int steps = chance(1, 8);
+  for (int i = 0; i < steps; ++i) {
+    const Pod pod = random_pod(node);
+    if (node.pods().contains(pod.uid)) continue;
+    const Decision decision = node.admit(pod);
+    if (decision.refusal) continue;
+    for (const ContainerDecision& container : decision.containers) {
+      if (!container.affinity) continue;
+      RC_ASSERT(container.affinity->size() == 1);
+      RC_ASSERT(
+          node.rules().topology.nodes_of(container.granted).is_subset_of(*container.affinity));
+      RC_ASSERT(container.memory_nodes.is_subset_of(*container.affinity));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace corehold
