@@ -53,6 +53,7 @@ int run_cli(const CliOptions& options, int argc, char** argv) {
         "Examples:\n"
         "  corehold topology                       what this machine looks like\n"
         "  corehold topology -o svg > host.svg     the same as a picture\n"
+        "  corehold plan -f pods.yaml              which pods would get which CPUs\n"
         "  corehold checkpoint show FILE           which container has which CPUs\n"
         "  corehold config check FILE              what is wrong with a configuration\n"
         "  corehold topology --help                more about one command\n"

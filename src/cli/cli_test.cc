@@ -63,8 +63,8 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
     const char* see;
   };
   const Case cases[] = {
-      {"", "no command given; there are topology, checkpoint, config", "corehold"},
-      {"topolgy", "unknown command \"topolgy\"; there are topology, checkpoint, config",
+      {"", "no command given; there are topology, plan, checkpoint, config", "corehold"},
+      {"topolgy", "unknown command \"topolgy\"; there are topology, plan, checkpoint, config",
        "corehold"},
       {"--bogus", "unknown option \"--bogus\"", "corehold"},
       {"topology --sorce x", "unknown option \"--sorce\"", "corehold topology"},
