@@ -60,18 +60,7 @@ class Lister {
     const std::size_t stocks = party_.stocks().size();
     const std::int64_t* reached = reach_.data() + depth * stocks;
     for (std::size_t s = 0; s < stocks; ++s) {
-<<<<<<< HEAD
       if (reached[s] + more * richest_[first * stocks + s] < party_.stocks()[s].needed) return;
-=======
-      const std::int64_t most = reach_[depth * stocks + s] + more * richest_[first * stocks + s];
-      if (most < party_.stocks()[s].needed) return;
-    }
-    if (more == 0) {
-      if ((party_.required() & ~mask) != 0) return;
-      hints_.push_back(
-          {.nodes = NodeSet::of_word(mask), .preferred = is_preferred(preference_, mask)});
-      return;
->>>>>>> plan
     }
     const std::size_t last = nodes_.size() - static_cast<std::size_t>(more);
     for (std::size_t i = first; i <= last && hints_.size() < most_; ++i) {

@@ -481,18 +481,10 @@ class Search {
   // in a way that gives enough of each stock taken alone.
   bool can_span(Mask fixed, Mask rest) const {
     if (!problem_.span) return true;
-<<<<<<< HEAD
     const Mask kept = kept_ | fixed;
     if (touched(kept) > problem_.span->count) return false;
     if (touched(kept | rest) < problem_.span->count) return false;
     Mask seen = 0;
-=======
-    const auto spare = static_cast<std::size_t>(std::max(0, problem_.span->count - touched(kept_)));
-    if (touched(kept_) > problem_.span->count) return false;
-    if (touched(kept_ | rest) < problem_.span->count) return false;
-    Mask open = kept_;
-    std::vector<Mask> closed;
->>>>>>> plan
     for (const Mask socket : problem_.span->sockets) {
       if ((seen & socket) != 0) return true;  // they overlap: no bound is known
       seen |= socket;
