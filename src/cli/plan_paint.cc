@@ -54,8 +54,8 @@ Paint plan_paint(const PlanPage& page) {
   Paint paint{.title = title_of(report),
               .fills = {{.label = "shared", .color = "#e6ebf2", .detail = report.shared.str()},
                         {.label = "reserved", .color = "#a9b3c2", .detail = report.reserved.str()}},
-              .subtitle = fmt::format("{}; policy {}, topology {}", summarize(page.topology),
-                                      policy_line(report), topology_line(report.topology_options)),
+              .subtitles = {summarize(page.topology), "policy " + policy_line(report),
+                            "topology manager " + topology_line(report.topology_options)},
               .remarks = remarks_of(report)};
   paint_all(paint, page.topology.cpus(), kShared, "shared");
   paint_all(paint, report.reserved, kReserved,

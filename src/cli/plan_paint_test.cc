@@ -85,7 +85,8 @@ TEST(PlanPaint, ColoursByOwner) {
   EXPECT_EQ(paint.cpus.at(CpuId(6)).note, "c/d main");
   EXPECT_EQ(paint.cpus.at(CpuId(7)).fill, 0U);
   EXPECT_EQ(paint.title, "2 pods: 2 admitted, 0 refused");
-  EXPECT_EQ(paint.subtitle, "1 socket, 1 NUMA node, 4 cores, 8 CPUs; policy static, topology none");
+  EXPECT_EQ(paint.subtitles, (std::vector<std::string>{"1 socket, 1 NUMA node, 4 cores, 8 CPUs",
+                                                       "policy static", "topology manager none"}));
 }
 
 TEST(PlanSvg, LegendOfManyOwnersStaysOnThePageWithoutOverlap) {

@@ -19,7 +19,7 @@ constexpr int kLegendFont = 12;
 constexpr int kSwatch = 14;
 constexpr int kLegendRow = 24;
 constexpr int kLegendGap = 18;      // between columns
-constexpr int kLegendWidest = 400;  // of a column's text
+constexpr int kLegendWidest = 330;  // of a column's text
 constexpr int kRemarkRow = 18;
 constexpr int kRemarkWidest = 560;  // what a remark may widen the page to
 
@@ -101,8 +101,8 @@ class Picture {
   std::string draw() {
     const Box machine =
         layout_machine(topology_, kMargin, kMargin + kTitleFont + 14 + subtitle_height());
-    const int inner = std::max({machine.at.width, text_width(paint_.title, kTitleFont), 320,
-                                text_width(paint_.subtitle, kLegendFont), below_width()});
+    const int inner = std::max(
+        {machine.at.width, text_width(paint_.title, kTitleFont), 320, text_around_width()});
     const int legend_top = machine.at.y + machine.at.height + 20;
     const int width = inner + 2 * kMargin;
     draw_box(machine);
@@ -112,15 +112,20 @@ class Picture {
     SvgWriter page;
     page.rect({.x = 0, .y = 0, .width = width, .height = height}, 0, "ch-page");
     page.text(kMargin, kMargin + kTitleFont - 2, "ch-title", paint_.title);
-    if (!paint_.subtitle.empty()) {
-      page.text(kMargin, kMargin + kTitleFont + 16, "ch-legend", paint_.subtitle);
+    int y = kMargin + kTitleFont;
+    for (const std::string& subtitle : paint_.subtitles) {
+      y += kRemarkRow;
+      page.text(kMargin, y, "ch-legend", subtitle);
     }
     page.raw(body_.fragment());
     return page.document(width, height, paint_.title, style_sheet(paint_));
   }
 
  private:
-  int subtitle_height() const { return paint_.subtitle.empty() ? 0 : 20; }
+  int subtitle_height() const {
+    return paint_.subtitles.empty() ? 0
+                                    : 4 + kRemarkRow * static_cast<int>(paint_.subtitles.size());
+  }
 
   void draw_box(const Box& box) {
     if (box.kind == Box::Kind::kCpu) return draw_cpu(box);
@@ -205,11 +210,14 @@ class Picture {
     return width;
   }
 
-  // What the list of fills and the remarks want.
-  int below_width() const {
+  // What subtitles, the list of fills and the remarks want.
+  int text_around_width() const {
     int width = lists_fills() ? column_width() : 0;
     for (const std::string& remark : paint_.remarks) {
       width = std::max(width, std::min(text_width(remark, kLegendFont), kRemarkWidest));
+    }
+    for (const std::string& subtitle : paint_.subtitles) {
+      width = std::max(width, text_width(subtitle, kLegendFont));
     }
     return width;
   }

@@ -29,11 +29,11 @@ struct CpuPaint {
 };
 
 struct Paint {
-  std::string title;                   // the line above the machine
-  std::vector<Fill> fills;             // in the order of the legend; not empty
-  std::map<CpuId, CpuPaint> cpus{};    // CPUs not named have the first fill
-  std::string subtitle{};              // below the title, smaller
-  std::vector<std::string> remarks{};  // a line each, below the legend
+  std::string title;                     // the line above the machine
+  std::vector<Fill> fills;               // in the order of the legend; not empty
+  std::map<CpuId, CpuPaint> cpus{};      // CPUs not named have the first fill
+  std::vector<std::string> subtitles{};  // lines below the title, smaller
+  std::vector<std::string> remarks{};    // a line each, below the legend
 };
 
 // Every CPU alike, under the machine's summary.
