@@ -16,6 +16,8 @@ class App;
 namespace corehold {
 
 void add_checkpoint(CLI::App& root, int& exit_code);
+void add_config(CLI::App& root, int& exit_code);
+void add_plan(CLI::App& root, int& exit_code);
 void add_topology(CLI::App& root, int& exit_code);
 
 using AddCommand = void (*)(CLI::App& root, int& exit_code);

@@ -45,8 +45,9 @@ TEST(Cli, HelpShowsValuesAndNoTypeNames) {
   EXPECT_NE(convert.find("\n  FILE        "), std::string::npos) << convert;
   EXPECT_NE(convert.find("\n  --to v2|v3|v4        "), std::string::npos) << convert;
   EXPECT_NE(convert.find("; required\n"), std::string::npos) << convert;
-  for (const char* arguments : {"--help", "topology --help", "checkpoint --help",
-                                "checkpoint show --help", "checkpoint convert --help"}) {
+  for (const char* arguments :
+       {"--help", "topology --help", "checkpoint --help", "checkpoint show --help",
+        "checkpoint convert --help", "config --help", "config check --help"}) {
     const std::string help = run(arguments).text;
     for (const char* noise : {" TEXT", "REQUIRED", "Excludes:", ":{"}) {
       EXPECT_EQ(help.find(noise), std::string::npos) << help;
@@ -62,8 +63,9 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
     const char* see;
   };
   const Case cases[] = {
-      {"", "no command given; there are topology, checkpoint", "corehold"},
-      {"topolgy", "unknown command \"topolgy\"; there are topology, checkpoint", "corehold"},
+      {"", "no command given; there are topology, plan, checkpoint, config", "corehold"},
+      {"topolgy", "unknown command \"topolgy\"; there are topology, plan, checkpoint, config",
+       "corehold"},
       {"--bogus", "unknown option \"--bogus\"", "corehold"},
       {"topology --sorce x", "unknown option \"--sorce\"", "corehold topology"},
       {"topology --sorce=x", "unknown option \"--sorce\"", "corehold topology"},

@@ -17,10 +17,7 @@
 #include "sys/file.h"
 
 namespace corehold {
-namespace {
 
-// What would break the line or be interpreted by a terminal (control characters, also
-// those beyond ASCII, and bytes that are not UTF-8) as Go escapes it: \n, \x1b.
 std::string on_one_line(std::string_view message) {
   std::string line;
   for (std::size_t at = 0; at < message.size();) {
@@ -37,8 +34,6 @@ std::string on_one_line(std::string_view message) {
   return line;
 }
 
-}  // namespace
-
 int answer(std::string_view text) {
   const int error = write_all(STDOUT_FILENO, text);
   if (error == 0) return kExitDone;
@@ -48,6 +43,10 @@ int answer(std::string_view text) {
 
 void complain(std::string_view message) {
   static_cast<void>(write_all(STDERR_FILENO, fmt::format("corehold: {}\n", on_one_line(message))));
+}
+
+void report(std::string_view line) {
+  static_cast<void>(write_all(STDERR_FILENO, on_one_line(line) + "\n"));
 }
 
 int fail(const Error& error) {

@@ -3,6 +3,7 @@
 // Where commands speak: answers on standard output, trouble on standard error.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -16,6 +17,14 @@ int answer(std::string_view text);
 // "corehold: message" on one line of standard error. The message may hold names from
 // files: control characters in it, newlines too, are shown escaped.
 void complain(std::string_view message);
+
+// The same without "corehold: ", for lines that begin with the place they speak of:
+// "file.yaml:3: ...".
+void report(std::string_view line);
+
+// What would break the line or be interpreted by a terminal (control characters, also
+// those beyond ASCII, and bytes that are not UTF-8) as Go escapes it: \n, \x1b.
+std::string on_one_line(std::string_view message);
 
 // Complains and returns the exit code for it, 1.
 int fail(const Error& error);

@@ -48,6 +48,16 @@ void SvgWriter::text(int x, int y, std::string_view style, std::string_view cont
                  escape_xml(style), x, y, escape_xml(content));
 }
 
+void SvgWriter::text_with_detail(int x, int y, std::string_view style, std::string_view content,
+                                 std::string_view detail_style, std::string_view detail) {
+  if (detail.empty()) return text(x, y, style, content);
+  fmt::format_to(std::back_inserter(out_),
+                 "<text class=\"{}\" x=\"{}\" y=\"{}\">{}<tspan class=\"{}\" dx=\"8\">{}</tspan>"
+                 "</text>\n",
+                 escape_xml(style), x, y, escape_xml(content), escape_xml(detail_style),
+                 escape_xml(detail));
+}
+
 void SvgWriter::open_group(std::string_view tooltip) {
   fmt::format_to(std::back_inserter(out_), "<g><title>{}</title>\n", escape_xml(tooltip));
 }

@@ -28,6 +28,9 @@ class SvgWriter {
   void rect(const Rect& at, int radius, std::string_view style);
   // Text whose baseline starts (or, where the class anchors it so, ends) at x, y.
   void text(int x, int y, std::string_view style, std::string_view content);
+  // The same, with a second part in another class right after it, where there is one.
+  void text_with_detail(int x, int y, std::string_view style, std::string_view content,
+                        std::string_view detail_style, std::string_view detail);
   // A group with a tooltip; everything up to close_group() belongs to it.
   void open_group(std::string_view tooltip);
   void close_group();

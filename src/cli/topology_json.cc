@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "cli/json_text.h"
 #include "cli/topology_render.h"
 
 namespace corehold {
@@ -108,55 +109,8 @@ json::object to_json(const Topology& topology) {
                       {"cpuPlaces", std::move(places)}};
 }
 
-bool is_flat(const json::value& value) {
-  const auto scalar = [](const json::value& item) {
-    return !item.is_structured() || is_flat(item);
-  };
-  if (const auto* object = value.if_object()) {
-    return std::all_of(object->begin(), object->end(),
-                       [&](const auto& item) { return scalar(item.value()); });
-  }
-  if (const auto* array = value.if_array()) {
-    return std::all_of(array->begin(), array->end(),
-                       [](const json::value& item) { return !item.is_structured(); });
-  }
-  return true;
-}
-
-// Objects and lists of plain values on one line, everything else indented.
-void print(const json::value& value, std::string& out, int indent) {
-  const std::string inner(static_cast<std::size_t>(indent) + 2, ' ');
-  const std::string outer(static_cast<std::size_t>(indent), ' ');
-  const auto* array = value.if_array();
-  if (array != nullptr && !is_flat(value)) {
-    out += "[";
-    const char* separator = "\n";
-    for (const json::value& item : *array) {
-      out += separator + inner;
-      print(item, out, indent + 2);
-      separator = ",\n";
-    }
-    out += "\n" + outer + "]";
-  } else if (indent == 0 && value.is_object()) {
-    out += "{";
-    const char* separator = "\n";
-    for (const auto& item : value.get_object()) {
-      out += separator + inner + json::serialize(item.key()) + ": ";
-      print(item.value(), out, indent + 2);
-      separator = ",\n";
-    }
-    out += "\n}";
-  } else {
-    out += json::serialize(value);
-  }
-}
-
 }  // namespace
 
-std::string render_topology_json(const Topology& topology) {
-  std::string out;
-  print(to_json(topology), out, 0);
-  return out + "\n";
-}
+std::string render_topology_json(const Topology& topology) { return json_text(to_json(topology)); }
 
 }  // namespace corehold

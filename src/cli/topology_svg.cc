@@ -18,6 +18,10 @@ constexpr int kTitleFont = 16;
 constexpr int kLegendFont = 12;
 constexpr int kSwatch = 14;
 constexpr int kLegendRow = 24;
+constexpr int kLegendGap = 18;      // between columns
+constexpr int kLegendWidest = 330;  // of a column's text
+constexpr int kRemarkRow = 18;
+constexpr int kRemarkWidest = 560;  // what a remark may widen the page to
 
 // Class names carry a prefix because an SVG put into a page shares the page's styles.
 constexpr std::string_view kStyle = R"(<style>
@@ -36,6 +40,11 @@ constexpr std::string_view kStyle = R"(<style>
 .ch-n{font-size:11px;text-anchor:middle}
 )";
 
+// Only where needed: a picture of the bare machine has neither.
+constexpr std::string_view kOwnersStyle = R"(.ch-quiet{fill:#66748c}
+.ch-frame{fill:none;stroke-width:2}
+)";
+
 constexpr std::string_view kHatch =
     "<defs><pattern id=\"ch-lines\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
     "patternTransform=\"rotate(45)\"><path d=\"M0 0V6\" stroke=\"#9a3412\" stroke-width=\"2\" "
@@ -47,7 +56,22 @@ std::string style_sheet(const Paint& paint) {
     fmt::format_to(std::back_inserter(style), ".ch-f{0}{{fill:{1}}}\n.ch-i{0}{{fill:{2}}}\n", i,
                    escape_xml(paint.fills[i].color), escape_xml(paint.fills[i].ink));
   }
+  for (std::size_t i = 0; i < paint.fills.size(); ++i) {
+    if (!paint.fills[i].framed) continue;
+    fmt::format_to(std::back_inserter(style), ".ch-e{}{{stroke:{}}}\n", i,
+                   escape_xml(paint.fills[i].ink));
+  }
+  if (paint.fills.size() > 1) style += kOwnersStyle;
   return style + "</style>\n" + std::string(kHatch);
+}
+
+// As much of `text` as is about `width` wide, cut between characters.
+std::string cut_to(std::string_view text, int width, int font_size) {
+  if (text_width(text, font_size) <= width) return std::string(text);
+  std::size_t length = text.size();
+  while (length > 0 && text_width(text.substr(0, length), font_size) + font_size > width) --length;
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
+  return std::string(text.substr(0, length)) + "\u2026";
 }
 
 struct Look {
@@ -75,20 +99,34 @@ class Picture {
   Picture(const Topology& topology, const Paint& paint) : topology_(topology), paint_(paint) {}
 
   std::string draw() {
-    const Box machine = layout_machine(topology_, kMargin, kMargin + kTitleFont + 14);
-    const int inner = std::max({machine.at.width, text_width(paint_.title, kTitleFont), 320});
+    const Box machine =
+        layout_machine(topology_, kMargin, kMargin + kTitleFont + 14 + subtitle_height());
+    const int inner = std::max(
+        {machine.at.width, text_width(paint_.title, kTitleFont), 320, text_around_width()});
     const int legend_top = machine.at.y + machine.at.height + 20;
     const int width = inner + 2 * kMargin;
     draw_box(machine);
-    const int height = draw_legend(legend_top, width - kMargin) + kMargin;
+    int height = draw_legend(legend_top, width - kMargin);
+    if (lists_fills()) height = draw_fills(height + 14, width - kMargin);
+    height = draw_remarks(height, inner) + kMargin;
     SvgWriter page;
     page.rect({.x = 0, .y = 0, .width = width, .height = height}, 0, "ch-page");
     page.text(kMargin, kMargin + kTitleFont - 2, "ch-title", paint_.title);
+    int y = kMargin + kTitleFont;
+    for (const std::string& subtitle : paint_.subtitles) {
+      y += kRemarkRow;
+      page.text(kMargin, y, "ch-legend", subtitle);
+    }
     page.raw(body_.fragment());
     return page.document(width, height, paint_.title, style_sheet(paint_));
   }
 
  private:
+  int subtitle_height() const {
+    return paint_.subtitles.empty() ? 0
+                                    : 4 + kRemarkRow * static_cast<int>(paint_.subtitles.size());
+  }
+
   void draw_box(const Box& box) {
     if (box.kind == Box::Kind::kCpu) return draw_cpu(box);
     if (box.kind != Box::Kind::kMachine) {
@@ -118,10 +156,18 @@ class Picture {
     const bool isolated = topology_.isolated().contains(box.cpu);
     body_.open_group(tip_of(box.cpu, own, isolated));
     body_.rect(box.at, 3, fmt::format("ch-f{}", own.fill));
+    draw_frame(box.at, own.fill);
     if (isolated) body_.rect(box.at, 3, "ch-hatch");
     body_.text(box.at.x + box.at.width / 2, box.at.y + 15, fmt::format("ch-n ch-i{}", own.fill),
                box.label);
     body_.close_group();
+  }
+
+  // A line inside the edge, where the fill has one.
+  void draw_frame(const Rect& at, std::size_t fill) {
+    if (!paint_.fills[fill].framed) return;
+    const Rect inner{.x = at.x + 2, .y = at.y + 2, .width = at.width - 4, .height = at.height - 4};
+    body_.rect(inner, 2, fmt::format("ch-frame ch-e{}", fill));
   }
 
   std::string tip_of(CpuId cpu, const CpuPaint& own, bool isolated) const {
@@ -145,11 +191,74 @@ class Picture {
       entries.push_back({"NUMA node without CPUs", "ch-memory"});
     if (!topology_.l3_caches().empty()) entries.push_back({"L3 cache", "ch-uncore"});
     entries.push_back({"core", "ch-core"});
-    for (std::size_t i = 0; i < paint_.fills.size(); ++i) {
-      entries.push_back({paint_.fills[i].label, fmt::format("ch-f{}", i)});
-    }
+    if (!lists_fills()) entries.push_back({paint_.fills[0].label, "ch-f0"});
     if (!topology_.isolated().empty()) entries.push_back({"isolated CPU", "ch-f0", true});
     return entries;
+  }
+
+  // Whether the fills have a list of their own, below the kinds of boxes.
+  bool lists_fills() const { return paint_.fills.size() > 1; }
+
+  static int legend_width(const Fill& fill) {
+    const std::string both = fill.detail.empty() ? fill.label : fill.label + "  " + fill.detail;
+    return kSwatch + 6 + std::min(text_width(both, kLegendFont), kLegendWidest);
+  }
+
+  int column_width() const {
+    int width = 0;
+    for (const Fill& fill : paint_.fills) width = std::max(width, legend_width(fill));
+    return width;
+  }
+
+  // What subtitles, the list of fills and the remarks want.
+  int text_around_width() const {
+    int width = lists_fills() ? column_width() : 0;
+    for (const std::string& remark : paint_.remarks) {
+      width = std::max(width, std::min(text_width(remark, kLegendFont), kRemarkWidest));
+    }
+    for (const std::string& subtitle : paint_.subtitles) {
+      width = std::max(width, text_width(subtitle, kLegendFont));
+    }
+    return width;
+  }
+
+  void draw_fill(int x, int y, std::size_t index) {
+    const Fill& fill = paint_.fills[index];
+    const Rect swatch{.x = x, .y = y, .width = kSwatch, .height = kSwatch};
+    const std::string label = cut_to(fill.label, kLegendWidest, kLegendFont);
+    const int used = text_width(label + "  ", kLegendFont);
+    const std::string detail = used + 3 * kLegendFont > kLegendWidest
+                                   ? ""
+                                   : cut_to(fill.detail, kLegendWidest - used, kLegendFont);
+    body_.open_group(fill.detail.empty() ? fill.label : fill.label + ": " + fill.detail);
+    body_.rect(swatch, 3, fmt::format("ch-f{}", index));
+    draw_frame(swatch, index);
+    body_.text_with_detail(x + kSwatch + 6, y + 11, "ch-legend", label, "ch-quiet", detail);
+    body_.close_group();
+  }
+
+  // The list of fills, down the columns. Returns where it ends.
+  int draw_fills(int top, int right) {
+    const int column = column_width() + kLegendGap;
+    const int count = static_cast<int>(paint_.fills.size());
+    const int columns = std::max(1, (right - kMargin + kLegendGap) / column);
+    const int rows = (count + columns - 1) / columns;
+    for (int i = 0; i < count; ++i) {
+      draw_fill(kMargin + i / rows * column, top + i % rows * kLegendRow,
+                static_cast<std::size_t>(i));
+    }
+    return top + (rows - 1) * kLegendRow + kSwatch;
+  }
+
+  int draw_remarks(int top, int width) {
+    int y = top + 10;
+    for (const std::string& remark : paint_.remarks) {
+      y += kRemarkRow;
+      body_.open_group(remark);
+      body_.text(kMargin, y, "ch-legend", cut_to(remark, width, kLegendFont));
+      body_.close_group();
+    }
+    return paint_.remarks.empty() ? top : y;
   }
 
   // Returns where it ends.

@@ -46,9 +46,8 @@ std::int64_t Closeness::bound(Mask kept, Mask rest, int more) const {
     for_each_node(kept, [&](int b) { twice += 2 * between(a, b); });
     std::array<std::int64_t, 64> others{};
     int other_count = 0;
-    for_each_node(rest & ~bit_of(a), [&](int b) {
-      others[static_cast<std::size_t>(other_count++)] = between(a, b);
-    });
+    for_each_node(rest & ~bit_of(a),
+                  [&](int b) { others[static_cast<std::size_t>(other_count++)] = between(a, b); });
     std::sort(others.begin(), others.begin() + other_count);
     for (int i = 0; i < std::min(more - 1, other_count); ++i) {
       twice += others[static_cast<std::size_t>(i)];

@@ -46,9 +46,9 @@ HintFamily cpu_hints(const Topology& topology, const CpuSet& available, const Cp
   for (const auto& node : topology.nodes()) {
     threshold.within.insert(node.id);
     if (node.cpus.intersects(reusable)) threshold.required.insert(node.id);
-    need.piles.push_back({.nodes = {node.id},
-                          .amount = node.cpus.count_common(available) +
-                                    node.cpus.count_common(reusable)});
+    need.piles.push_back(
+        {.nodes = {node.id},
+         .amount = node.cpus.count_common(available) + node.cpus.count_common(reusable)});
   }
   threshold.needs.push_back(std::move(need));
   family.preference.size = fewest_nodes(topology, count);

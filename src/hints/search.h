@@ -66,10 +66,10 @@ struct Span {
 
 struct SearchProblem {
   std::vector<Party> parties{};
-  Mask pool = 0;                            // the answer is part of it
-  int size = 0;                             // of the answer
-  const Closeness* closeness = nullptr;     // null: distances do not count
-  std::optional<Span> span{};               // only with a single party
+  Mask pool = 0;                         // the answer is part of it
+  int size = 0;                          // of the answer
+  const Closeness* closeness = nullptr;  // null: distances do not count
+  std::optional<Span> span{};            // only with a single party
 };
 
 // No value: no answer has this size, or, when effort is spent, none was found.

@@ -153,9 +153,7 @@ std::uint64_t Dice::roll() {
   return value ^ (value >> 31);
 }
 
-int Dice::roll(int sides) {
-  return static_cast<int>(roll() % static_cast<std::uint64_t>(sides));
-}
+int Dice::roll(int sides) { return static_cast<int>(roll() % static_cast<std::uint64_t>(sides)); }
 
 MergeCase random_case(Dice& dice, int nodes, int resources, Distances distances, Lists lists) {
   MergeCase test{.machine = random_map(dice, nodes, distances)};
@@ -187,9 +185,9 @@ MergeCase random_case(Dice& dice, int nodes, int resources, Distances distances,
 }
 
 std::string describe(const MergeCase& test) {
-  std::string text = fmt::format("nodes {}, policy {}{}\n", test.machine.nodes.str(),
-                                 name_of(test.options.policy),
-                                 test.options.prefer_closest_numa ? ", closest" : "");
+  std::string text =
+      fmt::format("nodes {}, policy {}{}\n", test.machine.nodes.str(), name_of(test.options.policy),
+                  test.options.prefer_closest_numa ? ", closest" : "");
   for (const NodeId from : test.machine.nodes) {
     for (const NodeId to : test.machine.nodes) {
       text += fmt::format(" {}", test.machine.distances[static_cast<std::size_t>(from.value)]

@@ -5,6 +5,7 @@
 // throws, and what a small text can make large (aliases, nesting) is bounded.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,5 +26,31 @@ inline constexpr std::size_t kMaxYamlBytes = 4 << 20;
 // for what is not YAML, invalid UTF-8, control characters, a key given twice, a key that
 // is not a scalar, nesting deeper than kMaxNesting (pod_json.h), and the bounds above.
 Result<std::vector<boost::json::value>> parse_yaml(std::string_view text);
+
+// Where a value and what is in it stand, in the shape of the value itself.
+struct YamlLines {
+  int line = 1;                    // from 1; of its key, where it has one
+  std::vector<YamlLines> inner{};  // of a list's items or an object's members, in order
+};
+
+struct YamlDocument {
+  boost::json::value value{};
+  YamlLines lines{};
+};
+
+struct YamlProblem {
+  int line = 0;  // 0: of no line in particular
+  std::string message{};
+};
+
+struct YamlStream {
+  std::vector<YamlDocument> documents{};  // empty ones left out
+  std::vector<YamlProblem> problems{};
+};
+
+// The same with lines, and for telling everything that is wrong at once: of a key given
+// twice the first value counts, and reading goes on. After any other problem there is
+// nothing more, and the document it is in is missing. An alias stands where its anchor is.
+YamlStream parse_yaml_with_lines(std::string_view text);
 
 }  // namespace corehold

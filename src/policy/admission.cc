@@ -186,6 +186,7 @@ class Admission {
               std::string_view detail) {
     decision_.refusal = Refusal{.reason = std::string(reason),
                                 .container = container == nullptr ? "" : container->name,
+                                .text = std::string(text),
                                 .message = fmt::format("{}{}{}{}", whose(pod_, container), text,
                                                        detail.empty() ? "" : "; ", detail)};
     return false;

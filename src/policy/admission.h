@@ -63,7 +63,8 @@ struct ContainerDecision {
 struct Refusal {
   std::string reason{};     // the kubelet's: "TopologyAffinityError", "OutOfcpu", ...
   std::string container{};  // at which it failed; "" for the pod as a whole
-  std::string message{};    // contains the kubelet's text, where it has one
+  std::string text{};       // the kubelet's, where it has one
+  std::string message{};    // contains `text`, with who, what is free and who holds the rest
 };
 
 struct Decision {

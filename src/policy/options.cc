@@ -12,37 +12,58 @@
 namespace corehold {
 namespace {
 
-enum class Stage { kStable, kBeta, kAlpha };
+constexpr std::string_view kScaleDelay = "scale-delay-time";
+constexpr std::string_view kSwitch = "true or false";
+
+constexpr std::array<OptionInfo, 7> kOptions{{
+    {"full-pcpus-only", OptionStage::kStable, kSwitch, "false",
+     "exclusive CPUs come as whole cores, and a request that does not fill them is refused"},
+    {"strict-cpu-reservation", OptionStage::kStable, kSwitch, "false",
+     "reserved CPUs are for the system alone: shared containers do not run on them"},
+    {"prefer-align-cpus-by-uncorecache", OptionStage::kStable, kSwitch, "false",
+     "keep the CPUs of a container under as few last-level caches as possible"},
+    {"distribute-cpus-across-numa", OptionStage::kBeta, kSwitch, "false",
+     "spread a container that needs several NUMA nodes evenly over them"},
+    {"distribute-cpus-across-cores", OptionStage::kAlpha, kSwitch, "false",
+     "give CPUs of different cores rather than siblings"},
+    {"align-by-socket", OptionStage::kAlpha, kSwitch, "false",
+     "prefer the CPUs of one socket, not only of one NUMA node"},
+    {kScaleDelay, OptionStage::kAlpha, "0s to 10s, as in 5s, 500ms or 1.5s", "0s",
+     "how long a container that shrinks keeps its CPUs after it was told which ones go"},
+}};
 
 // One row per option that is on or off.
 struct Row {
   std::string_view name;
-  Stage stage;
   bool StaticOptions::*field;
 };
 
 constexpr std::array<Row, 6> kRows{{
-    {"full-pcpus-only", Stage::kStable, &StaticOptions::full_pcpus_only},
-    {"strict-cpu-reservation", Stage::kStable, &StaticOptions::strict_cpu_reservation},
-    {"prefer-align-cpus-by-uncorecache", Stage::kStable, &StaticOptions::prefer_align_by_uncore},
-    {"distribute-cpus-across-numa", Stage::kBeta, &StaticOptions::distribute_across_numa},
-    {"distribute-cpus-across-cores", Stage::kAlpha, &StaticOptions::distribute_across_cores},
-    {"align-by-socket", Stage::kAlpha, &StaticOptions::align_by_socket},
+    {"full-pcpus-only", &StaticOptions::full_pcpus_only},
+    {"strict-cpu-reservation", &StaticOptions::strict_cpu_reservation},
+    {"prefer-align-cpus-by-uncorecache", &StaticOptions::prefer_align_by_uncore},
+    {"distribute-cpus-across-numa", &StaticOptions::distribute_across_numa},
+    {"distribute-cpus-across-cores", &StaticOptions::distribute_across_cores},
+    {"align-by-socket", &StaticOptions::align_by_socket},
 }};
 
-constexpr std::string_view kScaleDelay = "scale-delay-time";
 constexpr std::chrono::milliseconds kLongestDelay{10'000};
 
 Error invalid(std::string message) { return Error{Code::kInvalid, std::move(message)}; }
 
-Result<void> check_stage(std::string_view name, Stage stage, const PolicyGates& gates) {
+Result<void> check_available(std::string_view name, const PolicyGates& gates) {
+  const auto option = std::find_if(kOptions.begin(), kOptions.end(),
+                                   [name](const OptionInfo& row) { return row.name == name; });
+  if (option == kOptions.end()) {
+    return invalid(fmt::format("unknown CPU Manager Policy option: \"{}\"", name));
+  }
   const auto off = [name](const char* level) {
     return invalid(
         fmt::format("CPU Manager Policy {}-level Options not enabled, but option \"{}\" provided",
                     level, name));
   };
-  if (stage == Stage::kAlpha && !gates.alpha_options) return off("Alpha");
-  if (stage == Stage::kBeta && !gates.beta_options) return off("Beta");
+  if (option->stage == OptionStage::kAlpha && !gates.alpha_options) return off("Alpha");
+  if (option->stage == OptionStage::kBeta && !gates.beta_options) return off("Beta");
   return {};
 }
 
@@ -81,46 +102,68 @@ Result<void> set_delay(StaticOptions& options, std::string_view value, const Pol
 
 Result<void> set_option(StaticOptions& options, std::string_view name, std::string_view value,
                         const PolicyGates& gates) {
-  if (name == kScaleDelay) {
-    TRY(check_stage(name, Stage::kAlpha, gates));
-    return set_delay(options, value, gates);
-  }
-  for (const Row& row : kRows) {
-    if (row.name != name) continue;
-    TRY(check_stage(name, row.stage, gates));
-    return set_switch(options, row, value);
-  }
-  return invalid(fmt::format("unknown CPU Manager Policy option: \"{}\"", name));
+  TRY(check_available(name, gates));
+  if (name == kScaleDelay) return set_delay(options, value, gates);
+  const auto row = std::find_if(kRows.begin(), kRows.end(),
+                                [name](const Row& candidate) { return candidate.name == name; });
+  CHECK(row != kRows.end());
+  return set_switch(options, *row, value);
 }
 
 }  // namespace
 
-Result<StaticOptions> parse_static_options(const std::map<std::string, std::string>& text,
-                                           const PolicyGates& gates) {
-  StaticOptions options;
-  for (const auto& [name, value] : text) TRY(set_option(options, name, value, gates));
-  const auto exclude = [](std::string_view one, std::string_view other) {
-    return invalid(fmt::format("static policy options {} and {} can not be used at the same time",
-                               one, other));
+std::span<const OptionInfo> static_option_table() { return kOptions; }
+
+StaticOptionsRead read_static_options(const std::map<std::string, std::string>& text,
+                                      const PolicyGates& gates) {
+  StaticOptionsRead read;
+  for (const auto& [name, value] : text) {
+    const auto done = set_option(read.options, name, value, gates);
+    if (!done) read.mistakes.push_back({.option = name, .message = done.error().message});
+  }
+  constexpr std::string_view kAcrossCores = "distribute-cpus-across-cores";
+  const auto exclude = [&read, kAcrossCores](std::string_view other) {
+    read.mistakes.push_back(
+        {.option = std::string(kAcrossCores),
+         .message = fmt::format("static policy options {} and {} can not be used at the same time",
+                                other, kAcrossCores)});
   };
-  if (options.distribute_across_cores && options.full_pcpus_only) {
-    return exclude("full-pcpus-only", "distribute-cpus-across-cores");
+  if (read.options.distribute_across_cores) {
+    if (read.options.full_pcpus_only) exclude("full-pcpus-only");
+    if (read.options.distribute_across_numa) exclude("distribute-cpus-across-numa");
   }
-  if (options.distribute_across_cores && options.distribute_across_numa) {
-    return exclude("distribute-cpus-across-numa", "distribute-cpus-across-cores");
-  }
-  return options;
+  return read;
 }
 
-Result<void> check_static_options(const StaticOptions& options, const Topology& topology,
-                                  TopologyPolicy topology_policy) {
-  if (!options.align_by_socket) return {};
-  if (topology_policy == TopologyPolicy::kSingleNumaNode) {
+Result<StaticOptions> parse_static_options(const std::map<std::string, std::string>& text,
+                                           const PolicyGates& gates) {
+  const StaticOptionsRead read = read_static_options(text, gates);
+  if (!read.mistakes.empty()) return invalid(read.mistakes.front().message);
+  return read.options;
+}
+
+std::vector<std::string_view> options_on(const StaticOptions& options) {
+  std::vector<std::string_view> names;
+  for (const Row& row : kRows) {
+    if (options.*row.field) names.push_back(row.name);
+  }
+  if (options.scale_delay.count() > 0) names.push_back(kScaleDelay);
+  return names;
+}
+
+Result<void> check_static_options(const StaticOptions& options, TopologyPolicy topology_policy) {
+  if (options.align_by_socket && topology_policy == TopologyPolicy::kSingleNumaNode) {
     return invalid(
         "Topolgy manager single-numa-node policy is incompatible with CPUManager "
         "align-by-socket policy option");
   }
-  if (topology.sockets().size() > topology.nodes().size()) {
+  return {};
+}
+
+Result<void> check_static_options(const StaticOptions& options, const Topology& topology,
+                                  TopologyPolicy topology_policy) {
+  TRY(check_static_options(options, topology_policy));
+  if (options.align_by_socket && topology.sockets().size() > topology.nodes().size()) {
     return invalid(
         "Align by socket is not compatible with hardware where number of sockets are more than "
         "number of NUMA");

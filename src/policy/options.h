@@ -7,8 +7,10 @@
 
 #include <chrono>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "hints/topology_options.h"
@@ -38,11 +40,34 @@ struct StaticOptions {
   bool operator==(const StaticOptions&) const = default;
 };
 
-// Fails with kInvalid, naming the option: an unknown one, one whose gate is off, a
-// bad value, or a pair that excludes each other. Texts are the kubelet's where it
-// has one.
+// The options of cpuManagerPolicyOptions.
+std::span<const OptionInfo> static_option_table();
+
+struct OptionMistake {
+  std::string option{};   // the one to change; of a pair, the one that excludes the other
+  std::string message{};  // names the option; the kubelet's text where it has one
+};
+
+struct StaticOptionsRead {
+  StaticOptions options{};  // as far as they are right
+  std::vector<OptionMistake> mistakes{};
+};
+
+// Reads every option and reports all that is wrong: first what is wrong with one option,
+// in the order of their names, then pairs that exclude each other.
+StaticOptionsRead read_static_options(const std::map<std::string, std::string>& text,
+                                      const PolicyGates& gates);
+
+// The same where the first mistake is enough. Fails with kInvalid and its message: an
+// unknown option, one whose gate is off, a bad value, or a pair that excludes each other.
 Result<StaticOptions> parse_static_options(const std::map<std::string, std::string>& text,
                                            const PolicyGates& gates);
+
+// The names of the options that are on; scale-delay-time is on when it is above zero.
+std::vector<std::string_view> options_on(const StaticOptions& options);
+
+// Whether the options can work under this topology manager policy on any machine.
+Result<void> check_static_options(const StaticOptions& options, TopologyPolicy topology_policy);
 
 // Whether the options can work on this machine under this topology manager policy.
 Result<void> check_static_options(const StaticOptions& options, const Topology& topology,

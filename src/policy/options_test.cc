@@ -67,6 +67,38 @@ TEST(StaticOptionsParse, LetsFortyOfSixtyFourCombinationsThrough) {
       "at the same time");
 }
 
+TEST(StaticOptionsRead, ReportsEveryMistakeAndKeepsTheRest) {
+  const auto read = read_static_options({{"align-by-socket", "true"},
+                                         {"distribute-cpus-across-cores", "true"},
+                                         {"distribute-cpus-across-numa", "true"},
+                                         {"full-pcpus-only", "true"},
+                                         {"no-such-option", "1"},
+                                         {"strict-cpu-reservation", "maybe"}},
+                                        {.alpha_options = true});
+  std::vector<std::string> options;
+  for (const OptionMistake& mistake : read.mistakes) options.push_back(mistake.option);
+  EXPECT_EQ(options, (std::vector<std::string>{"no-such-option", "strict-cpu-reservation",
+                                               "distribute-cpus-across-cores",
+                                               "distribute-cpus-across-cores"}));
+  EXPECT_TRUE(read.options.align_by_socket && read.options.full_pcpus_only);
+  EXPECT_FALSE(read.options.strict_cpu_reservation);
+}
+
+TEST(StaticOptionsOn, NamesThoseThatAreOn) {
+  EXPECT_TRUE(options_on({}).empty());
+  EXPECT_EQ(options_on({.full_pcpus_only = true, .scale_delay = std::chrono::seconds(1)}),
+            (std::vector<std::string_view>{"full-pcpus-only", "scale-delay-time"}));
+}
+
+TEST(StaticOptionTable, NamesEveryOptionThatCanBeRead) {
+  for (const OptionInfo& option : static_option_table()) {
+    const Texts texts{{std::string(option.name), std::string(option.standard)}};
+    const auto options = parse_static_options(texts, {.alpha_options = true});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(*options, StaticOptions{}) << option.name;
+  }
+}
+
 TEST(StaticOptionsCheck, AlignBySocketNeedsTheRightMachineAndPolicy) {
   const StaticOptions aligned{.align_by_socket = true};
   EXPECT_TRUE(check_static_options(aligned, machine("2s4c"), TopologyPolicy::kRestricted));

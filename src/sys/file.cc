@@ -74,6 +74,23 @@ int write_all(int fd, std::string_view content) {
   return 0;
 }
 
+Result<std::string> read_stream(int fd, const std::string& name, std::size_t max_size) {
+  std::string content;
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("read", name, errno);
+    if (got == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(got));
+    if (content.size() > max_size) {
+      return Error{
+          Code::kInvalid,
+          fmt::format("read {}: larger than {} bytes, the most that is accepted", name, max_size)};
+    }
+  }
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t max_size) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -84,20 +101,7 @@ Result<std::string> read_file(const std::string& path, std::size_t max_size) {
   if (!S_ISREG(status.st_mode)) {
     return Error{Code::kIo, fmt::format("read {}: not a regular file", path)};
   }
-  std::string content;
-  char buffer[65536];
-  while (true) {
-    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failed("read", path, errno);
-    if (got == 0) return content;
-    content.append(buffer, static_cast<std::size_t>(got));
-    if (content.size() > max_size) {
-      return Error{
-          Code::kInvalid,
-          fmt::format("read {}: larger than {} bytes, the most that is accepted", path, max_size)};
-    }
-  }
+  return read_stream(file.get(), path, max_size);
 }
 
 Result<void> write_file_atomically(const std::string& path, std::string_view content) {

@@ -22,6 +22,10 @@ int write_all(int fd, std::string_view content);
 // more than `max_size` bytes.
 Result<std::string> read_file(const std::string& path, std::size_t max_size);
 
+// All that is left to read from an open descriptor, which may be a pipe; `name` says in
+// messages what it is. Fails with kInvalid when it is more than `max_size` bytes.
+Result<std::string> read_stream(int fd, const std::string& name, std::size_t max_size);
+
 // Replaces `path` by a file with this content and mode 0600: temporary file in the
 // same directory, fsync, rename, fsync of the directory. What is there already must be
 // a regular file. On failure the old file is untouched and no temporary file is left,

@@ -66,13 +66,12 @@ std::string shown(const std::optional<NodeSet>& nodes, bool preferred, bool admi
 }  // namespace
 
 Result<Verdict> judge_merge(const json::object& line, const Machines&) {
-  const TopologyOptions options{
-      .policy = TRY(parse_topology_policy(TRY(text_of(line, "policy")))),
-      .prefer_closest_numa = TRY(flag_of(line, "preferClosestNUMA"))};
+  const TopologyOptions options{.policy = TRY(parse_topology_policy(TRY(text_of(line, "policy")))),
+                                .prefer_closest_numa = TRY(flag_of(line, "preferClosestNUMA"))};
   const Merged merged = merge(TRY(map_of(line)), TRY(resources_of(line)), options);
   const json::object want = TRY(object_of(line, "want"));
-  const std::string expected = shown(TRY(affinity_of(want)), TRY(flag_of(want, "preferred")),
-                                     TRY(flag_of(line, "admit")));
+  const std::string expected =
+      shown(TRY(affinity_of(want)), TRY(flag_of(want, "preferred")), TRY(flag_of(line, "admit")));
   const std::string actual = shown(merged.hint.nodes, merged.hint.preferred, merged.admit);
   if (!merged.exact) return Verdict::failed(expected, actual + " (not exact)");
   return expected == actual ? Verdict::passed() : Verdict::failed(expected, actual);

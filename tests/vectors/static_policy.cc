@@ -41,7 +41,8 @@ Result<StaticPolicy> make_policy(const json::object& line, const Topology& topol
   config.reserved = TRY(cpus_of(line, "reservedCPUs"));
   config.reserved_count = static_cast<int>(TRY(number_of(line, "numReservedCPUs")));
   const std::string topology_policy = TRY(text_of(line, "topologyManagerPolicy"));
-  if (!topology_policy.empty()) config.topology_policy = TRY(parse_topology_policy(topology_policy));
+  if (!topology_policy.empty())
+    config.topology_policy = TRY(parse_topology_policy(topology_policy));
   return StaticPolicy::make(topology, config);
 }
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// corehold config as a shell sees it, run in the root of the repository.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "config/reference.h"
+#include "sys/file.h"
+
+namespace corehold {
+namespace {
+
+constexpr std::size_t kMaxSize = std::size_t{1} << 20U;
+
+struct Outcome {
+  int code;
+  std::string text;
+};
+
+// Runs `[INPUT |] corehold config ARGUMENTS` and reads what standard output gets.
+Outcome run(const std::string& arguments, const std::string& input = "") {
+  const std::string command = std::string("cd '") + COREHOLD_SOURCE_DIR + "' && " + input + " '" +
+                              COREHOLD_BINARY + "' config " + arguments;
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  std::string text;
+  char chunk[4096];
+  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof(chunk), pipe)) > 0;) {
+    text.append(chunk, got);
+  }
+  const int status = ::pclose(pipe);
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .text = text};
+}
+
+std::string content(const std::string& path) {
+  const auto text = read_file(std::string(COREHOLD_SOURCE_DIR) + "/" + path, kMaxSize);
+  EXPECT_TRUE(text) << path;
+  return text ? *text : "";
+}
+
+TEST(ConfigCheck, TellsTwelveMistakesWithTheirLines) {
+  const std::string arguments = "check tests/golden/config/twelve-mistakes.yaml";
+  const Outcome errors = run(arguments + " 2>&1 >/dev/null");
+  EXPECT_EQ(errors.code, 1);
+  EXPECT_EQ(errors.text, content("tests/golden/config/twelve-mistakes.txt"));
+  EXPECT_EQ(run(arguments + " 2>/dev/null").text, "");
+}
+
+TEST(ConfigCheck, AnswersWithTheSettings) {
+  const Outcome table = run("check docs/examples/node.yaml 2>&1");
+  EXPECT_EQ(table.code, 0);
+  EXPECT_EQ(table.text, content("tests/golden/config/node.txt"));
+  const Outcome json = run("check -o json docs/examples/planned-machine.yaml 2>&1");
+  EXPECT_EQ(json.code, 0);
+  EXPECT_EQ(json.text, content("tests/golden/config/planned-machine.json"));
+}
+
+TEST(ConfigCheck, NamesWhatHasNoEffect) {
+  const Outcome table = run("check docs/examples/kubelet.yaml");
+  EXPECT_NE(
+      table.text.find("\ndocs/examples/kubelet.yaml:7: maxPods: kubelet field without effect here"),
+      std::string::npos)
+      << table.text;
+}
+
+TEST(ConfigCheck, AnswersWithMistakesAsJson) {
+  const Outcome json = run("check -o json tests/golden/config/twelve-mistakes.yaml 2>/dev/null");
+  EXPECT_EQ(json.code, 1);
+  boost::json::error_code ec;
+  const boost::json::value value = boost::json::parse(json.text, ec);
+  ASSERT_FALSE(ec) << json.text;
+  const boost::json::object& object = value.as_object();
+  EXPECT_FALSE(object.at("valid").as_bool());
+  ASSERT_EQ(object.at("mistakes").as_array().size(), 12U);
+  EXPECT_EQ(object.at("mistakes").at(0).at("line").as_int64(), 5);
+  EXPECT_FALSE(object.contains("settings"));
+}
+
+TEST(ConfigCheck, ReadsStandardInput) {
+  const Outcome good = run("check -", "cat docs/examples/node.yaml |");
+  EXPECT_EQ(good.code, 0) << good.text;
+  const Outcome bad = run("check - 2>&1", "echo 'kind: Pod' |");
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_EQ(bad.text,
+            "standard input:1: kind: \"Pod\" is not known; there are KubeletConfiguration, "
+            "CoreholdConfiguration\ncorehold: standard input: 1 mistake\n");
+  const Outcome endless = run("check - 2>&1", "yes |");
+  EXPECT_EQ(endless.code, 1);
+  EXPECT_NE(endless.text.find("are more than the limit of 1048576"), std::string::npos);
+}
+
+TEST(ConfigCheck, SaysWhatCannotBeRead) {
+  const Outcome missing = run("check /nonexistent/file.yaml 2>&1");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_EQ(missing.text, "corehold: open /nonexistent/file.yaml: ENOENT\n");
+  EXPECT_EQ(run("check docs 2>&1").code, 1);
+  EXPECT_EQ(run("check 2>&1").code, 2);
+}
+
+TEST(ConfigCheck, EscapesWhatATerminalWouldInterpret) {
+  const Outcome outcome =
+      run("check - 2>&1", R"(printf 'kind: "\\e[31m"\n"\\e": 1\n"\\e": 2\n' |)");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.text.find('\x1b'), std::string::npos);
+  const Outcome note =
+      run("check -", R"(printf 'kind: KubeletConfiguration\n)"
+                     R"(apiVersion: kubelet.config.k8s.io/v1beta1\n"\\e[1m": 1\n' |)");
+  EXPECT_EQ(note.code, 0);
+  EXPECT_EQ(note.text.find('\x1b'), std::string::npos);
+  EXPECT_NE(note.text.find("\\x1b[1m"), std::string::npos) << note.text;
+}
+
+TEST(ConfigCheck, ComparesWithAMachine) {
+  const std::string file = " docs/examples/planned-machine.yaml 2>&1";
+  EXPECT_EQ(run("check --topology 'synthetic:package:2 numa:1 core:16 pu:2'" + file).code, 0);
+  const Outcome small = run("check --topology 'synthetic:package:1 numa:1 core:4 pu:2'" + file);
+  EXPECT_EQ(small.code, 1);
+  EXPECT_EQ(small.text,
+            "docs/examples/planned-machine.yaml:5: reservedSystemCPUs: reserved-cpus: 0,32 is not "
+            "a subset of online-cpus: 0-7; the machine does not have 32\n"
+            "docs/examples/planned-machine.yaml:10: reservedMemory: the machine does not have NUMA "
+            "node 1, it has 0\n"
+            "docs/examples/planned-machine.yaml:18: memory: the machine does not have NUMA node 1, "
+            "it has 0\n"
+            "docs/examples/planned-machine.yaml:21: devices: device nic-1 of example.com/nic: the "
+            "machine does not have NUMA node 1, it has 0\n"
+            "corehold: docs/examples/planned-machine.yaml: 4 mistakes\n");
+  const Outcome usage = run("check --topology moon" + file);
+  EXPECT_EQ(usage.code, 2);
+  EXPECT_NE(usage.text.find("see corehold config check --help"), std::string::npos);
+}
+
+// To renew it: corehold config reference > docs/config.md
+TEST(ConfigReference, IsThePageInTheDocuments) {
+  EXPECT_EQ(content("docs/config.md"), reference_page());
+  EXPECT_EQ(run("reference").text, reference_page());
+}
+
+}  // namespace
+}  // namespace corehold

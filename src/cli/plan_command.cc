@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// corehold plan
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/code.h"
+#include "cli/cli.h"
+#include "cli/config_render.h"
+#include "cli/output.h"
+#include "cli/plan_input.h"
+#include "cli/plan_render.h"
+#include "cli/topology_svg.h"
+#include "config/read_config.h"
+#include "discover/source.h"
+#include "sim/plan.h"
+#include "sys/file.h"
+
+namespace corehold {
+namespace {
+
+constexpr const char* kFooter =
+    "PODS is a manifest in YAML or JSON, or what `kubectl get pods -o json` prints; - is standard\n"
+    "input. Pods are admitted in the order given, to a node that has no others. Pods that have\n"
+    "ended are left out.\n"
+    "\n"
+    "The machine is this one, or --topology: host, xml:FILE or synthetic:TEXT, as for\n"
+    "`corehold topology --source`. Without --config a plan is made for policy static with the\n"
+    "core of the lowest CPU reserved and topology manager policy none.\n"
+    "\n"
+    "A plan that refuses pods is an answer: the exit code is 0. It is 1 for input that cannot be\n"
+    "read, with every mistake of the configuration at its line.\n"
+    "\n"
+    "Examples:\n"
+    "  corehold plan -f pods.yaml\n"
+    "  corehold plan -f pods.yaml --config node.yaml --topology xml:server.xml\n"
+    "  corehold plan -f pods.yaml --explain db/pg-0\n"
+    "  corehold plan -f pods.yaml -o svg > plan.svg\n"
+    "  kubectl get pods -A -o json | corehold plan -f - --node worker-1";
+
+struct Arguments {
+  std::vector<std::string> files{};
+  std::string topology = "host";
+  std::string config{};
+  std::string format = "table";
+  std::string explain{};
+  std::string node{};
+};
+
+int bad_usage(const std::string& message) {
+  complain(message);
+  complain("see corehold plan --help");
+  return kExitUsage;
+}
+
+Result<std::vector<PodFile>> read_files(const std::vector<std::string>& names) {
+  std::vector<PodFile> files;
+  for (const std::string& name : names) {
+    if (name == "-") {
+      files.push_back({.name = "standard input",
+                       .text = TRY(read_stream(STDIN_FILENO, "standard input", kMaxPodListBytes))});
+    } else {
+      files.push_back({.name = name, .text = TRY(read_file(name, kMaxPodListBytes))});
+    }
+  }
+  return files;
+}
+
+// What is wrong with the configuration, in itself and then on this machine.
+std::vector<ConfigRemark> mistakes_of(const CheckedConfig& checked, const Topology& topology) {
+  if (!checked.mistakes.empty()) return checked.mistakes;
+  std::vector<ConfigRemark> mistakes = mistakes_on(checked.config, topology);
+  for (ConfigRemark& mistake : mistakes) {
+    const auto line = checked.lines.find(mistake.field);
+    if (line != checked.lines.end()) mistake.line = line->second;
+  }
+  std::stable_sort(mistakes.begin(), mistakes.end(),
+                   [](const ConfigRemark& a, const ConfigRemark& b) { return a.line < b.line; });
+  return mistakes;
+}
+
+// The configuration of `file`, or what a plan assumes without one. Mistakes are told here;
+// no value: there were some.
+std::optional<Config> configure(const std::string& file, const Topology& topology,
+                                std::vector<std::string>& notes) {
+  if (file.empty()) {
+    const Config config = planning_defaults(topology);
+    notes.push_back(
+        fmt::format("no --config: assumed are policy static, CPU{} {} reserved, "
+                    "topology manager policy none",
+                    config.reserved_count == 1 ? "" : "s", config.reserved_cpus.str()));
+    return config;
+  }
+  const auto text = read_file(file, kMaxConfigBytes);
+  if (!text) {
+    complain(text.error().message);
+    return std::nullopt;
+  }
+  const CheckedConfig checked = read_config(*text);
+  const std::vector<ConfigRemark> mistakes = mistakes_of(checked, topology);
+  for (const ConfigRemark& mistake : mistakes) report(render_remark(file, mistake));
+  if (!mistakes.empty()) return std::nullopt;
+  return checked.config;
+}
+
+void add_notes(const Config& config, const NodeSetup& node, std::vector<std::string>& notes) {
+  if (config.cpu_manager_policy == CpuManagerPolicy::kNone) {
+    notes.emplace_back(
+        "policy none gives nobody exclusive CPUs; set cpuManagerPolicy: static to plan them");
+  }
+  if (config.memory_manager_policy == MemoryManagerPolicy::kStatic &&
+      !node.empty.memory.enabled()) {
+    notes.emplace_back(
+        "memory is not planned: the machine does not say what it has; give it as `memory` in the "
+        "CoreholdConfiguration");
+  }
+}
+
+// The pod named "namespace/name", or "name" where there is only one such.
+Result<const PlannedPod*> find_pod(const PlanReport& plan, const std::string& name) {
+  std::vector<const PlannedPod*> found;
+  std::vector<std::string> names;
+  for (const PlannedPod& pod : plan.pods) {
+    const std::string bare = pod.name.substr(pod.name.find('/') + 1);
+    if (pod.name != name && bare != name) continue;
+    found.push_back(&pod);
+    names.push_back(pod.name);
+  }
+  if (found.size() == 1) return found.front();
+  if (!found.empty()) {
+    return Error{Code::kInvalid, fmt::format("--explain {}: there are {}; name one of them", name,
+                                             fmt::join(names, ", "))};
+  }
+  for (const PlannedPod& pod : plan.pods) {
+    if (names.size() < 8) names.push_back(pod.name);
+  }
+  return Error{Code::kNotFound,
+               fmt::format("--explain {}: no such pod in the plan; there are {}{}", name,
+                           fmt::join(names, ", "), plan.pods.size() > 8 ? ", ..." : "")};
+}
+
+int show(const Arguments& arguments, const PlanPage& page) {
+  const PlannedPod* explained = nullptr;
+  if (!arguments.explain.empty()) {
+    const auto found = find_pod(page.report, arguments.explain);
+    if (!found) return fail(found.error());
+    explained = *found;
+  }
+  if (arguments.format == "json") return answer(render_plan_json(page, explained));
+  if (explained != nullptr) return answer(render_explanation(page, *explained));
+  if (arguments.format == "svg") {
+    return answer(render_topology_svg(page.topology, plan_paint(page)));
+  }
+  return answer(render_plan_table(page));
+}
+
+int run(const Arguments& arguments) {
+  const auto source = Source::parse(arguments.topology);
+  if (!source) return bad_usage(fmt::format("--topology: {}", source.error().message));
+  if (!arguments.explain.empty() && arguments.format == "svg") {
+    return bad_usage("--explain answers in words: -o table or -o json");
+  }
+  if (std::count(arguments.files.begin(), arguments.files.end(), "-") > 1) {
+    return bad_usage("-f - may be given only once");
+  }
+  const auto files = read_files(arguments.files);
+  if (!files) return fail(files.error());
+  auto choice = choose_pods(*files, arguments.node);
+  if (!choice) return fail(choice.error());
+  const auto topology = discover(*source);
+  if (!topology) return fail(topology.error());
+  std::vector<std::string> notes;
+  const auto config = configure(arguments.config, *topology, notes);
+  if (!config) return kExitFailed;
+  const auto node = NodeSetup::make(*topology, *config);
+  if (!node) return fail(node.error());
+  add_notes(*config, *node, notes);
+  std::move(choice->notes.begin(), choice->notes.end(), std::back_inserter(notes));
+  const PlanReport made = plan(*node, choice->pods);
+  return show(arguments, {.topology = *topology, .report = made, .notes = notes});
+}
+
+}  // namespace
+
+void add_plan(CLI::App& root, int& exit_code) {
+  CLI::App* command =
+      root.add_subcommand("plan", "Show which pods of a list would get which CPUs of a machine");
+  const auto arguments = std::make_shared<Arguments>();  // outlives this call, with the callback
+  command->add_option("-f,--file", arguments->files, "The pods; may be given several times")
+      ->type_name("PODS")
+      ->required()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--topology", arguments->topology, "The machine (default: host)")
+      ->type_name("SOURCE");
+  command->add_option("--config", arguments->config, "How the node is configured")
+      ->type_name("FILE");
+  command->add_option("-o,--output", arguments->format, "How to show it (default: table)")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json", "svg"}));
+  command->add_option("--explain", arguments->explain, "How the decision about one pod came about")
+      ->type_name("POD");
+  command->add_option("--node", arguments->node, "Leave out pods bound to other nodes")
+      ->type_name("NAME");
+  command->footer(kFooter);
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace corehold

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/plan_input.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "pod/pod_yaml.h"
+
+namespace corehold {
+namespace {
+
+constexpr std::size_t kNamesShown = 5;
+
+Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+// The first few, and how many more there are.
+template <typename Names>
+std::string some_of(const Names& names) {
+  std::vector<std::string> few;
+  for (const std::string& name : names) {
+    if (few.size() == kNamesShown) break;
+    few.push_back(name);
+  }
+  const std::size_t left = names.size() - few.size();
+  return fmt::format("{}{}", fmt::join(few, ", "),
+                     left == 0 ? "" : fmt::format(" and {} more", left));
+}
+
+std::string counted_pods(std::size_t count) {
+  return fmt::format("{} pod{}", count, count == 1 ? "" : "s");
+}
+
+// spec.nodeName; "" for a pod that is not bound.
+std::string node_of(const Pod& pod) {
+  const auto* spec = pod.raw.if_contains("spec");
+  if (spec == nullptr || !spec->is_object()) return "";
+  const auto* name = spec->get_object().if_contains("nodeName");
+  return name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
+}
+
+bool has_ended(const Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+// Finds pods that cannot both be there.
+class Register {
+ public:
+  Result<void> add(const Pod& pod, std::string where) {
+    const std::string name = display_name(pod);
+    const auto [same_name, is_new_name] = names_.emplace(name, where);
+    if (!is_new_name) {
+      return invalid(
+          fmt::format("pod {} is there twice: as {} and as {}", name, same_name->second, where));
+    }
+    if (pod.uid.empty()) return {};
+    const auto [same_uid, is_new_uid] = uids_.emplace(pod.uid, name);
+    if (is_new_uid) return {};
+    return invalid(
+        fmt::format("pods {} and {} have the same uid {:?}", same_uid->second, name, pod.uid));
+  }
+
+ private:
+  std::map<std::string, std::string> names_{};
+  std::map<std::string, std::string> uids_{};
+};
+
+Result<std::vector<Pod>> read_all(const std::vector<PodFile>& files) {
+  std::vector<Pod> pods;
+  Register seen;
+  for (const PodFile& file : files) {
+    auto found = read_manifest(file.text);
+    if (!found) return wrap(file.name, found.error());
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      TRY(seen.add((*found)[i], fmt::format("pod {} of {}", i + 1, file.name)));
+    }
+    std::move(found->begin(), found->end(), std::back_inserter(pods));
+  }
+  return pods;
+}
+
+void leave_out_ended(PodChoice& choice) {
+  std::vector<std::string> ended;
+  for (const Pod& pod : choice.pods) {
+    if (has_ended(pod)) ended.push_back(display_name(pod));
+  }
+  if (ended.empty()) return;
+  std::erase_if(choice.pods, has_ended);
+  choice.notes.push_back(
+      fmt::format("{} left out, ended: {}", counted_pods(ended.size()), some_of(ended)));
+}
+
+Result<void> keep_node(PodChoice& choice, std::string_view node) {
+  std::set<std::string> nodes;
+  for (const Pod& pod : choice.pods) nodes.insert(node_of(pod));
+  nodes.erase("");
+  if (node.empty()) {
+    if (nodes.size() > 1) {
+      choice.notes.push_back(
+          fmt::format("the pods are of {} nodes ({}), planned as if they were of one; --node NAME "
+                      "keeps those of one",
+                      nodes.size(), some_of(nodes)));
+    }
+    return {};
+  }
+  if (!nodes.contains(std::string(node))) {
+    return invalid(fmt::format("no pod is bound to node {:?}{}", node,
+                               nodes.empty() ? "" : "; there are " + some_of(nodes)));
+  }
+  const std::size_t others = std::erase_if(choice.pods, [&](const Pod& pod) {
+    const std::string bound = node_of(pod);
+    return !bound.empty() && bound != node;
+  });
+  if (others > 0) {
+    choice.notes.push_back(
+        fmt::format("{} left out, of other nodes than {}", counted_pods(others), node));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PodChoice> choose_pods(const std::vector<PodFile>& files, std::string_view node) {
+  PodChoice choice{.pods = TRY(read_all(files))};
+  TRY(keep_node(choice, node));
+  leave_out_ended(choice);
+  return choice;
+}
+
+}  // namespace corehold

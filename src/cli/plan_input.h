@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the files that `corehold plan` is given to the pods it plans. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "pod/pod.h"
+
+namespace corehold {
+
+// The list of all pods of a large cluster has some ten million bytes.
+inline constexpr std::size_t kMaxPodListBytes = std::size_t{256} << 20U;
+
+struct PodFile {
+  std::string name{};  // for messages
+  std::string text{};  // a manifest, or what `kubectl get pods -o json` prints
+};
+
+struct PodChoice {
+  std::vector<Pod> pods{};           // in the order of the files
+  std::vector<std::string> notes{};  // what was left out, and why
+};
+
+// The pods to plan. Left out: pods that have ended (phase Succeeded or Failed) and, where
+// `node` is not empty, pods bound to other nodes.
+//
+// Fails with kInvalid and the file's name: what is no pod, a pod that is not valid, two
+// pods of the same namespace and name or with the same UID, a node that no pod is bound to.
+Result<PodChoice> choose_pods(const std::vector<PodFile>& files, std::string_view node);
+
+}  // namespace corehold

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "cli/plan_palette.h"
+#include "cli/plan_render.h"
+#include "cli/plan_text.h"
+#include "cli/text_table.h"
+#include "cli/topology_render.h"
+
+namespace corehold {
+namespace {
+
+constexpr std::size_t kShared = 0;
+constexpr std::size_t kReserved = 1;
+constexpr std::size_t kFirstOwner = 2;
+
+// More would be a page of text below the picture; the table has them all.
+constexpr std::size_t kRefusalsShown = 6;
+
+std::string title_of(const PlanReport& report) {
+  std::size_t refused = 0;
+  for (const PlannedPod& pod : report.pods) refused += pod.refusal ? 1U : 0U;
+  return fmt::format("{}: {} admitted, {} refused", counted(report.pods.size(), "pod"),
+                     report.pods.size() - refused, refused);
+}
+
+std::vector<std::string> remarks_of(const PlanReport& report) {
+  std::vector<std::string> remarks;
+  std::size_t left = 0;
+  for (const PlannedPod& pod : report.pods) {
+    if (!pod.refusal) continue;
+    if (remarks.size() == kRefusalsShown) {
+      ++left;
+      continue;
+    }
+    remarks.push_back(
+        fmt::format("refused: {}, {}", on_one_line(pod.name), on_one_line(pod.refusal->reason)));
+  }
+  if (left > 0) remarks.push_back(fmt::format("and {} more refused", left));
+  return remarks;
+}
+
+void paint_all(Paint& paint, const CpuSet& cpus, std::size_t fill, const std::string& note) {
+  for (const CpuId cpu : cpus) paint.cpus[cpu] = {.fill = fill, .note = note};
+}
+
+}  // namespace
+
+Paint plan_paint(const PlanPage& page) {
+  const PlanReport& report = page.report;
+  Paint paint{.title = title_of(report),
+              .fills = {{.label = "shared", .color = "#e6ebf2", .detail = report.shared.str()},
+                        {.label = "reserved", .color = "#a9b3c2", .detail = report.reserved.str()}},
+              .subtitles = {summarize(page.topology), "policy " + policy_line(report),
+                            "topology manager " + topology_line(report.topology_options)},
+              .remarks = remarks_of(report)};
+  paint_all(paint, page.topology.cpus(), kShared, "shared");
+  paint_all(paint, report.reserved, kReserved,
+            report.reserved.intersects(report.shared) ? "reserved, shared" : "reserved");
+  std::size_t index = 0;
+  for (const Owner& owner : owners(report)) {
+    const std::string label =
+        fmt::format("{} {}", on_one_line(owner.pod->name), container_name(*owner.container));
+    Fill fill = owner_fill(index);
+    fill.label = label;
+    fill.detail = owner.container->granted.str();
+    paint.fills.push_back(std::move(fill));
+    paint_all(paint, owner.container->granted, kFirstOwner + index, label);
+    ++index;
+  }
+  return paint;
+}
+
+}  // namespace corehold

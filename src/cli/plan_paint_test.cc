@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include <boost/property_tree/ptree.hpp>
+#include <boost/property_tree/xml_parser.hpp>
+#include <gtest/gtest.h>
+
+#include "cli/plan_palette.h"
+#include "cli/plan_render.h"
+#include "cli/plan_testing.h"
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+using boost::property_tree::ptree;
+
+// Of "#rrggbb", as the accessibility guidelines of the W3C define it.
+double luminance(const std::string& color) {
+  const auto channel = [&](std::size_t at) {
+    const double value = std::stoi(color.substr(at, 2), nullptr, 16) / 255.0;
+    return value <= 0.03928 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+}
+
+double contrast(const std::string& one, const std::string& other) {
+  const double a = luminance(one);
+  const double b = luminance(other);
+  return (std::max(a, b) + 0.05) / (std::min(a, b) + 0.05);
+}
+
+struct Text {
+  int x;
+  int y;
+  std::size_t length;
+};
+
+// All texts of the legend.
+void collect_legend(const ptree& tree, std::vector<Text>& found) {
+  for (const auto& [name, child] : tree) {
+    if (name == "text" && child.get("<xmlattr>.class", "") == "ch-legend") {
+      const std::string text = child.data() + "  " + child.get("tspan", "");
+      found.push_back({.x = child.get<int>("<xmlattr>.x"),
+                       .y = child.get<int>("<xmlattr>.y"),
+                       .length = text.size()});
+    }
+    collect_legend(child, found);
+  }
+}
+
+TEST(PlanPalette, NumbersStandOut) {
+  for (std::size_t i = 0; i < kOwnerFills; ++i) {
+    const Fill fill = owner_fill(i);
+    EXPECT_GE(contrast(fill.color, fill.ink), 4.5) << i << " " << fill.color;
+  }
+  const Topology machine = corehold::machine("1s4c2t");
+  const PlanReport report = report_of(machine, {{"a/b", "c", "2-5"}});
+  for (const Fill& fill : plan_paint({machine, report}).fills) {
+    EXPECT_GE(contrast(fill.color, fill.ink), 4.5) << fill.label;
+  }
+}
+
+TEST(PlanPalette, OwnersLookDifferent) {
+  std::set<std::pair<std::string, bool>> seen;
+  for (std::size_t i = 0; i < kOwnerFills; ++i) {
+    EXPECT_TRUE(seen.insert({owner_fill(i).color, owner_fill(i).framed}).second) << i;
+  }
+  EXPECT_EQ(owner_fill(kOwnerFills).color, owner_fill(0).color);
+}
+
+TEST(PlanPaint, ColoursByOwner) {
+  const Topology machine = corehold::machine("1s4c2t");
+  const PlanReport report =
+      report_of(machine, {{"a/b", "main", "2-5"}, {"a/b", "log", ""}, {"c/d", "main", "6"}});
+  const Paint paint = plan_paint({machine, report});
+  ASSERT_EQ(paint.fills.size(), 4U);
+  EXPECT_EQ(paint.fills[2].label, "a/b main");
+  EXPECT_EQ(paint.fills[2].detail, "2-5");
+  EXPECT_EQ(paint.cpus.at(CpuId(0)).fill, 1U);
+  EXPECT_EQ(paint.cpus.at(CpuId(5)).fill, 2U);
+  EXPECT_EQ(paint.cpus.at(CpuId(6)).fill, 3U);
+  EXPECT_EQ(paint.cpus.at(CpuId(6)).note, "c/d main");
+  EXPECT_EQ(paint.cpus.at(CpuId(7)).fill, 0U);
+  EXPECT_EQ(paint.title, "2 pods: 2 admitted, 0 refused");
+  EXPECT_EQ(paint.subtitles, (std::vector<std::string>{"1 socket, 1 NUMA node, 4 cores, 8 CPUs",
+                                                       "policy static", "topology manager none"}));
+}
+
+TEST(PlanSvg, LegendOfManyOwnersStaysOnThePageWithoutOverlap) {
+  for (const char* shape : {"1s31c2t", "2s4n2l8c2t"}) {
+    const Topology machine = corehold::machine(shape);
+    const PlanReport report = crowded(machine, 30, 2);
+    std::istringstream in(render_topology_svg(machine, plan_paint({machine, report})));
+    ptree tree;
+    read_xml(in, tree);
+    const int width = tree.get<int>("svg.<xmlattr>.width");
+    const int height = tree.get<int>("svg.<xmlattr>.height");
+    std::vector<Text> legend;
+    collect_legend(tree, legend);
+    ASSERT_GE(legend.size(), 32U);
+    for (const Text& one : legend) {
+      EXPECT_LE(one.x + static_cast<int>(one.length) * 7, width);
+      EXPECT_LE(one.y, height);
+      for (const Text& other : legend) {
+        if (&one == &other || one.y != other.y || other.x < one.x) continue;
+        EXPECT_GE(other.x, one.x + static_cast<int>(one.length) * 7);
+      }
+    }
+  }
+}
+
+TEST(PlanSvg, CutsLongNamesAndKeepsThemInTheTooltip) {
+  const Topology machine = corehold::machine("1s4c2t");
+  const std::string name = "space/" + std::string(200, 'n');
+  const PlanReport report = report_of(machine, {{name, "main", "2-5"}});
+  const std::string svg = render_topology_svg(machine, plan_paint({machine, report}));
+  EXPECT_NE(svg.find("\u2026</text>"), std::string::npos);
+  EXPECT_NE(svg.find("<title>" + name + " main: 2-5</title>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace corehold

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text in columns, as all tables of the commands look.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace corehold {
+
+using Row = std::vector<std::string>;
+
+// Columns two spaces apart, no trailing spaces: the first `left_columns` begin where the
+// header does, the others end there.
+std::string align(const std::vector<Row>& rows, std::size_t left_columns);
+
+// "1 core", "2 cores".
+std::string counted(std::size_t count, std::string_view one);
+
+}  // namespace corehold

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Draft: what the documents say, one field at a time, before the fields are put together.
+// The tables of fields (kubelet_fields.cc, corehold_fields.cc) fill it; rules.cc makes
+// the Config of it and reports what does not go together.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+#include "config/reading.h"
+#include "pod/quantity.h"
+
+namespace corehold {
+
+struct Reservation {
+  Quantity cpu{};
+  std::int64_t memory = 0;  // bytes
+};
+
+struct Draft {
+  Config config{};
+  std::map<std::string, std::string> cpu_options{};
+  std::map<std::string, std::string> topology_options{};
+  std::chrono::milliseconds reconcile_period{0};  // 0: not given
+  Reservation kube_reserved{};
+  Reservation system_reserved{};
+};
+
+// Each reads a document of its kind; `apiVersion` and `kind` are checked already.
+void read_kubelet_fields(const Node& document, Draft& draft, Reading& reading);
+void read_corehold_fields(const Node& document, Draft& draft, Reading& reading);
+
+// {memory: 1Gi, hugepages-1Gi: 2Gi}
+void read_node_memory(const Node& node, NodeMemory& into, Reading& reading);
+// Whether memory is counted under this name: memory, hugepages-<size>.
+bool is_memory_resource(std::string_view name);
+
+// What depends on several fields: fills in what follows, and reports contradictions.
+void apply_rules(Draft& draft, Reading& reading);
+
+}  // namespace corehold

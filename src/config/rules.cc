@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What depends on several fields of the configuration.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "config/draft.h"
+#include "config/words.h"
+
+namespace corehold {
+namespace {
+
+void check_gates(const FeatureGates& gates, Reading& reading) {
+  for (const GateInfo& row : gate_table()) {
+    if (!gates.is_on(row.gate)) continue;
+    for (const Gate need : row.needs) {
+      if (gates.is_on(need)) continue;
+      reading.mistake(fmt::format("featureGates.{}", row.name),
+                      fmt::format("needs feature gate {}, which is off; switch that on or this off",
+                                  info(need).name));
+    }
+  }
+}
+
+// The kubelet's text, and which option was probably meant.
+std::string with_hint(const std::string& message, std::string_view option,
+                      std::span<const OptionInfo> table) {
+  std::vector<std::string_view> known;
+  for (const OptionInfo& row : table) {
+    if (row.name == option) return message;
+    known.push_back(row.name);
+  }
+  return message + did_you_mean(option, known);
+}
+
+// As Go prints a map.
+std::string show_map(const std::map<std::string, std::string>& texts) {
+  std::string text;
+  for (const auto& [name, value] : texts) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", name, value);
+  }
+  return clipped(text, 200);
+}
+
+void read_cpu_options(Draft& draft, Reading& reading) {
+  Config& config = draft.config;
+  const int min_shared_cpus = config.static_options.min_shared_cpus;
+  StaticOptionsRead read = read_static_options(draft.cpu_options, config.policy_gates);
+  config.static_options = read.options;
+  config.static_options.min_shared_cpus = min_shared_cpus;
+  for (const OptionMistake& mistake : read.mistakes) {
+    reading.mistake("cpuManagerPolicyOptions." + mistake.option,
+                    with_hint(mistake.message, mistake.option, static_option_table()));
+  }
+  if (config.cpu_manager_policy == CpuManagerPolicy::kNone && !draft.cpu_options.empty() &&
+      !reading.is_wrong("cpuManagerPolicy")) {
+    reading.mistake("cpuManagerPolicyOptions",
+                    fmt::format("None policy: received unsupported options=map[{}]; set "
+                                "cpuManagerPolicy: static, or remove them",
+                                show_map(draft.cpu_options)));
+  }
+  const auto checked = check_static_options(config.static_options, config.topology.policy);
+  if (!checked) {
+    reading.mistake(
+        "cpuManagerPolicyOptions.align-by-socket",
+        checked.error().message + "; use restricted or best-effort, or drop the option");
+  }
+}
+
+void read_topology_options(Draft& draft, Reading& reading) {
+  Config& config = draft.config;
+  // One at a time, so that each mistake is found.
+  for (const auto& option : draft.topology_options) {
+    auto options = parse_topology_options(config.topology, {option}, config.topology_gates);
+    if (options) {
+      config.topology = *options;
+    } else {
+      reading.mistake("topologyManagerPolicyOptions." + option.first,
+                      with_hint(options.error().message, option.first, topology_option_table()));
+    }
+  }
+}
+
+void note_overruled(const std::string& field, Reading& reading) {
+  if (reading.is_given(field)) reading.note(field, "without effect: reservedSystemCPUs decides");
+}
+
+void count_reserved(Draft& draft, Reading& reading) {
+  Config& config = draft.config;
+  config.kube_reserved_memory = draft.kube_reserved.memory;
+  config.system_reserved_memory = draft.system_reserved.memory;
+  if (!config.reserved_cpus.empty()) {
+    config.reserved_count = config.reserved_cpus.size();
+    note_overruled("kubeReserved.cpu", reading);
+    note_overruled("systemReserved.cpu", reading);
+    return;
+  }
+  const auto whole = (draft.kube_reserved.cpu + draft.system_reserved.cpu).scaled(0);
+  if (whole && *whole <= kMaxCpus) {
+    config.reserved_count = static_cast<int>(*whole);
+  } else {
+    const bool is_kube = draft.kube_reserved.cpu > draft.system_reserved.cpu;
+    reading.mistake(
+        is_kube ? "kubeReserved.cpu" : "systemReserved.cpu",
+        fmt::format("reserves more than {} CPUs, the most a machine may have", kMaxCpus));
+  }
+  const bool is_unreadable = reading.is_wrong("reservedSystemCPUs") ||
+                             reading.is_wrong("kubeReserved") || reading.is_wrong("systemReserved");
+  if (config.cpu_manager_policy == CpuManagerPolicy::kStatic && config.reserved_count == 0 &&
+      !is_unreadable) {
+    reading.mistake("cpuManagerPolicy",
+                    "the static policy requires systemreserved.cpu + kubereserved.cpu to be "
+                    "greater than zero; give reservedSystemCPUs, or cpu in kubeReserved or "
+                    "systemReserved");
+  }
+}
+
+void check_memory(const Config& config, Reading& reading) {
+  const bool is_static = config.memory_manager_policy == MemoryManagerPolicy::kStatic;
+  if (is_static && config.reserved_memory.empty() && !reading.is_wrong("reservedMemory")) {
+    reading.mistake("memoryManagerPolicy",
+                    "Static needs reservedMemory, the memory of each NUMA node that the system "
+                    "keeps");
+  }
+  if (!is_static && !config.reserved_memory.empty() && !reading.is_wrong("memoryManagerPolicy")) {
+    reading.note("reservedMemory", "without effect: memoryManagerPolicy is None");
+  }
+  if (!config.memory || reading.is_wrong("memory")) return;
+  for (const auto& [node, amounts] : config.reserved_memory) {
+    const auto found = config.memory->find(node);
+    for (const auto& [resource, bytes] : amounts) {
+      const std::int64_t total = found == config.memory->end() || !found->second.contains(resource)
+                                     ? 0
+                                     : found->second.at(resource);
+      if (bytes <= total) continue;
+      reading.mistake("reservedMemory",
+                      fmt::format("reserves {} bytes of {} on NUMA node {}, which has {} in memory",
+                                  bytes, resource, node.value, total));
+    }
+  }
+}
+
+void check_runtime(const RuntimeConfig& runtime, Reading& reading) {
+  if (reading.is_wrong("runtime")) return;
+  const bool has_endpoint = !runtime.endpoint.empty();
+  if (runtime.kind == RuntimeKind::kProcess && has_endpoint) {
+    reading.mistake("runtime.endpoint",
+                    "kind process has no endpoint; set kind to cri or nri, or remove it");
+  }
+  if (runtime.kind != RuntimeKind::kProcess && !has_endpoint) {
+    reading.mistake("runtime.kind", fmt::format("{} needs runtime.endpoint, as in "
+                                                "unix:///run/containerd/containerd.sock",
+                                                name_of(runtime.kind)));
+  }
+}
+
+}  // namespace
+
+void apply_rules(Draft& draft, Reading& reading) {
+  Config& config = draft.config;
+  config.policy_gates = config.gates.policy_gates();
+  config.topology_gates = config.gates.topology_gates();
+  config.reconcile_period = draft.reconcile_period.count() > 0
+                                ? draft.reconcile_period
+                                : config.node_status_update_frequency;
+  check_gates(config.gates, reading);
+  read_topology_options(draft, reading);
+  read_cpu_options(draft, reading);
+  count_reserved(draft, reading);
+  check_memory(config, reading);
+  check_runtime(config.runtime, reading);
+  if (reading.is_given("minSharedCPUs") && !config.static_options.strict_cpu_reservation) {
+    reading.note("minSharedCPUs", "without effect: strict-cpu-reservation is not on");
+  }
+}
+
+}  // namespace corehold

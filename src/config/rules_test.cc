@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What depends on several fields: gates, options, reservations, memory, runtime.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/testing.h"
+
+namespace corehold {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(FeatureGatesRule, ResizeOfExclusiveCpusNeedsResize) {
+  EXPECT_THAT(mistakes_in(kubelet("featureGates:\n  InPlacePodVerticalScaling: false\n"
+                                  "  InPlacePodVerticalScalingExclusiveCPUs: true\n")),
+              ElementsAre("5: featureGates.InPlacePodVerticalScalingExclusiveCPUs: needs feature "
+                          "gate InPlacePodVerticalScaling, which is off; switch that on or this "
+                          "off"));
+}
+
+TEST(FeatureGatesRule, TheCpuManagerCannotBeSwitchedOff) {
+  EXPECT_THAT(mistakes_in(kubelet("featureGates: {CPUManager: false}")),
+              ElementsAre("3: featureGates.CPUManager: cannot set feature gate CPUManager to "
+                          "false, feature is locked to true; to leave CPUs alone, set "
+                          "cpuManagerPolicy: none"));
+  EXPECT_THAT(mistakes_in(kubelet("featureGates: {CPUManager: true}")), IsEmpty());
+}
+
+TEST(FeatureGates, KnowTheirPlaceInTheTable) {
+  for (std::size_t i = 0; i < kGateCount; ++i) {
+    const GateInfo& row = gate_table()[i];
+    EXPECT_EQ(static_cast<std::size_t>(row.gate), i);
+    EXPECT_EQ(find_gate(row.name), &row);
+    EXPECT_EQ(FeatureGates{}.is_on(row.gate), row.standard);
+  }
+  EXPECT_EQ(find_gate("MemoryQoS"), nullptr);
+  EXPECT_TRUE(FeatureGates{}.changed().empty());
+}
+
+constexpr std::string_view kStatic = "cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n";
+
+TEST(PolicyOptionsRule, EveryBadOptionHasItsLine) {
+  EXPECT_THAT(
+      mistakes_in(kubelet(std::string(kStatic) +
+                          "cpuManagerPolicyOptions:\n  strict-cpu-reservation: \"x\"\n"
+                          "  full-pcpu-only: \"true\"\n  align-by-socket: \"true\"\n"
+                          "  distribute-cpus-across-numa: \"true\"\n"
+                          "featureGates: {CPUManagerPolicyBetaOptions: false}\n")),
+      ElementsAre(
+          "6: cpuManagerPolicyOptions.strict-cpu-reservation: bad value for option "
+          "\"strict-cpu-reservation\": strconv.ParseBool: parsing \"x\": invalid syntax",
+          "7: cpuManagerPolicyOptions.full-pcpu-only: unknown CPU Manager Policy option: "
+          "\"full-pcpu-only\"; did you mean full-pcpus-only?",
+          "8: cpuManagerPolicyOptions.align-by-socket: CPU Manager Policy Alpha-level Options not "
+          "enabled, but option \"align-by-socket\" provided",
+          "9: cpuManagerPolicyOptions.distribute-cpus-across-numa: CPU Manager Policy Beta-level "
+          "Options not enabled, but option \"distribute-cpus-across-numa\" provided"));
+}
+
+TEST(PolicyOptionsRule, BothExcludedPairsAreReported) {
+  EXPECT_THAT(
+      mistakes_in(kubelet(std::string(kStatic) +
+                          "cpuManagerPolicyOptions:\n  full-pcpus-only: \"true\"\n"
+                          "  distribute-cpus-across-numa: \"true\"\n"
+                          "  distribute-cpus-across-cores: \"true\"\n"
+                          "featureGates: {CPUManagerPolicyAlphaOptions: true}\n")),
+      ElementsAre("8: cpuManagerPolicyOptions.distribute-cpus-across-cores: static policy options "
+                  "full-pcpus-only and distribute-cpus-across-cores can not be used at the same "
+                  "time",
+                  "8: cpuManagerPolicyOptions.distribute-cpus-across-cores: static policy options "
+                  "distribute-cpus-across-numa and distribute-cpus-across-cores can not be used at "
+                  "the same time"));
+}
+
+TEST(PolicyOptionsRule, ADelayNeedsTheGate) {
+  EXPECT_THAT(
+      mistakes_in(kubelet(std::string(kStatic) +
+                          "cpuManagerPolicyOptions: {scale-delay-time: 5s}\n"
+                          "featureGates: {CPUManagerPolicyAlphaOptions: true}\n")),
+      ElementsAre("5: cpuManagerPolicyOptions.scale-delay-time: option \"scale-delay-time\" is 5s "
+                  "but feature gate InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or "
+                  "set the option to 0s"));
+}
+
+TEST(PolicyOptionsRule, NoneTakesNoOptions) {
+  EXPECT_THAT(
+      mistakes_in(kubelet("cpuManagerPolicyOptions: {full-pcpus-only: \"true\", b: c}\n")),
+      ElementsAre("3: cpuManagerPolicyOptions.b: unknown CPU Manager Policy option: \"b\"",
+                  "3: cpuManagerPolicyOptions: None policy: received unsupported "
+                  "options=map[b:c full-pcpus-only:true]; set cpuManagerPolicy: static, or remove "
+                  "them"));
+  EXPECT_THAT(mistakes_in(kubelet("cpuManagerPolicyOptions: {}\n")), IsEmpty());
+}
+
+TEST(PolicyOptionsRule, AlignBySocketDoesNotGoWithOneNumaNode) {
+  EXPECT_THAT(mistakes_in(kubelet(std::string(kStatic) +
+                                  "cpuManagerPolicyOptions: {align-by-socket: \"true\"}\n"
+                                  "topologyManagerPolicy: single-numa-node\n"
+                                  "featureGates: {CPUManagerPolicyAlphaOptions: true}\n")),
+              ElementsAre("5: cpuManagerPolicyOptions.align-by-socket: Topolgy manager "
+                          "single-numa-node policy is incompatible with CPUManager align-by-socket "
+                          "policy option; use restricted or best-effort, or drop the option"));
+}
+
+TEST(TopologyOptionsRule, EveryBadOptionHasItsLine) {
+  EXPECT_THAT(
+      mistakes_in(kubelet("topologyManagerPolicyOptions:\n  prefer-closest-numa-node: \"true\"\n"
+                          "  max-allowable-numa-nodes: many\n")),
+      ElementsAre("4: topologyManagerPolicyOptions.prefer-closest-numa-node: unknown Topology "
+                  "Manager Policy option: \"prefer-closest-numa-node\"; did you mean "
+                  "prefer-closest-numa-nodes?",
+                  "5: topologyManagerPolicyOptions.max-allowable-numa-nodes: unable to convert "
+                  "policy option to integer \"max-allowable-numa-nodes\": strconv.Atoi: parsing "
+                  "\"many\": invalid syntax"));
+}
+
+TEST(ReservationRule, StaticNeedsAReservedCpu) {
+  const std::string expected =
+      "3: cpuManagerPolicy: the static policy requires systemreserved.cpu + kubereserved.cpu to be "
+      "greater than zero; give reservedSystemCPUs, or cpu in kubeReserved or systemReserved";
+  EXPECT_THAT(mistakes_in(kubelet("cpuManagerPolicy: static\n")), ElementsAre(expected));
+  EXPECT_THAT(mistakes_in(kubelet("cpuManagerPolicy: static\nreservedSystemCPUs: \"\"\n")),
+              ElementsAre(expected));
+  EXPECT_THAT(mistakes_in(kubelet("cpuManagerPolicy: static\nkubeReserved: {cpu: 1m}\n")),
+              IsEmpty());
+}
+
+TEST(ReservationRule, IsSilentWhereTheReservationCouldNotBeRead) {
+  EXPECT_EQ(mistakes_in(kubelet("cpuManagerPolicy: static\nreservedSystemCPUs: all\n")).size(), 1U);
+  EXPECT_EQ(mistakes_in(kubelet("cpuManagerPolicy: static\nkubeReserved: {cpu: x}\n")).size(), 1U);
+}
+
+TEST(MemoryRule, StaticNeedsReservedMemory) {
+  EXPECT_THAT(mistakes_in(kubelet("memoryManagerPolicy: Static\n")),
+              ElementsAre("3: memoryManagerPolicy: Static needs reservedMemory, the memory of each "
+                          "NUMA node that the system keeps"));
+  EXPECT_THAT(
+      texts_of(read_config(kubelet("reservedMemory: [{numaNode: 0, limits: {memory: 1}}]")).notes),
+      ElementsAre("3: reservedMemory: without effect: memoryManagerPolicy is None"));
+}
+
+TEST(MemoryRule, NoMoreIsReservedThanThereIs) {
+  EXPECT_THAT(
+      mistakes_in(kubelet("memoryManagerPolicy: Static\nreservedMemory:\n"
+                          "- {numaNode: 0, limits: {memory: 2Ki}}\n"
+                          "- {numaNode: 1, limits: {memory: 1}}\n---\n") +
+                  corehold_document("memory: [{numaNode: 0, memory: 1Ki}]\n")),
+      ElementsAre("4: reservedMemory: reserves 2048 bytes of memory on NUMA node 0, which has 1024 "
+                  "in memory",
+                  "4: reservedMemory: reserves 1 bytes of memory on NUMA node 1, which has 0 in "
+                  "memory"));
+}
+
+TEST(RuntimeRule, AnEndpointGoesWithARuntimeThatHasOne) {
+  EXPECT_THAT(mistakes_in(corehold_document("runtime: {kind: nri}\n")),
+              ElementsAre("3: runtime.kind: nri needs runtime.endpoint, as in "
+                          "unix:///run/containerd/containerd.sock"));
+  EXPECT_THAT(mistakes_in(corehold_document("runtime:\n  endpoint: /run/crio/crio.sock\n")),
+              ElementsAre("4: runtime.endpoint: kind process has no endpoint; set kind to cri or "
+                          "nri, or remove it"));
+}
+
+}  // namespace
+}  // namespace corehold

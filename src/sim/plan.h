@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The planner: a list of pods against a node that does not have to exist. Pure: the same
+// node and pods give the same report.
+#pragma once
+
+#include <vector>
+
+#include "pod/pod.h"
+#include "sim/node_setup.h"
+#include "sim/plan_report.h"
+
+namespace corehold {
+
+// Admits the pods one after the other; one that is refused leaves no trace. The init
+// containers of a pod have run to their end before the next pod comes, so that CPUs only
+// they had are free again.
+// REQUIRES: the pods have passed validate(), and no two have namespace and name in common.
+PlanReport plan(const NodeSetup& node, const std::vector<Pod>& pods);
+
+}  // namespace corehold

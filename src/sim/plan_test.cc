@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "pod/testing.h"
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+Config static_config(std::string_view reserved) {
+  Config config;
+  config.cpu_manager_policy = CpuManagerPolicy::kStatic;
+  config.reserved_cpus = cpus(reserved);
+  config.reserved_count = config.reserved_cpus.size();
+  return config;
+}
+
+PlanReport report(const Topology& topology, const Config& config, const std::vector<Pod>& pods) {
+  const auto node = NodeSetup::make(topology, config);
+  if (!node) {
+    ADD_FAILURE() << node.error().message;
+    return {};
+  }
+  return plan(*node, pods);
+}
+
+// 0-7 and 8-15 are L3 caches of socket and NUMA node 0, 16-31 likewise of 1.
+class PlanOnAServer : public testing::Test {
+ protected:
+  PlanReport planned(const std::vector<Pod>& pods) { return report(machine_, config_, pods); }
+  PlannedRefusal refusal(const std::vector<Pod>& pods) {
+    const PlanReport made = planned(pods);
+    if (!made.pods.back().refusal) {
+      ADD_FAILURE() << "admitted";
+      return {};
+    }
+    return *made.pods.back().refusal;
+  }
+
+  Topology machine_ = machine("2s2l4c2t");
+  Config config_ = static_config("0-1");
+};
+
+TEST_F(PlanOnAServer, AdmitsInOrderAndSaysWhatIsLeft) {
+  const PlanReport made =
+      planned({pod_of("a", {"main cpu=4 memory=1Gi"}), pod_of("b", {"main cpu=500m memory=1Gi"}),
+               pod_of("c", {"main cpu=2 memory=1Gi"})});
+  ASSERT_EQ(made.pods.size(), 3U);
+  EXPECT_EQ(made.pods[0].containers[0].granted, cpus("2-5"));
+  EXPECT_EQ(made.pods[1].containers[0].granted, CpuSet{});
+  EXPECT_EQ(made.pods[1].containers[0].entitlement, "cpu 500m is not a whole number");
+  EXPECT_EQ(made.pods[2].containers[0].granted, cpus("6-7"));
+  EXPECT_EQ(made.pods[2].containers[0].fit.caches, (Spread{.touched = 1, .fewest = 1}));
+  EXPECT_EQ(made.reserved, cpus("0-1"));
+  EXPECT_EQ(made.shared, cpus("0-1,8-31"));
+  EXPECT_EQ(made.free, cpus("8-31"));
+  EXPECT_EQ(made.requested_milli, 6500);
+  EXPECT_EQ(made.allocatable_milli, 30000);
+}
+
+TEST_F(PlanOnAServer, ARefusedPodLeavesNoTrace) {
+  const PlanReport made = planned({pod_of("a", {"main cpu=20 memory=1Gi"}),
+                                   pod_of("b", {"one cpu=4 memory=1Gi", "two cpu=12 memory=1Gi"}),
+                                   pod_of("c", {"main cpu=8 memory=1Gi"})});
+  ASSERT_TRUE(made.pods[1].refusal);
+  EXPECT_EQ(made.pods[1].refusal->container, "two");
+  EXPECT_FALSE(made.pods[2].refusal);
+  EXPECT_EQ(made.free.size(), 2);
+}
+
+TEST_F(PlanOnAServer, InitContainersAreDoneWhenTheNextPodComes) {
+  const PlanReport made =
+      planned({pod_of("a", {"init:setup cpu=8 memory=1Gi", "main cpu=2 memory=1Gi"}),
+               pod_of("b", {"main cpu=28 memory=1Gi"})});
+  EXPECT_EQ(made.pods[0].containers[0].granted.size(), 8);
+  EXPECT_TRUE(made.pods[0].containers[1].granted.is_subset_of(made.pods[0].containers[0].granted));
+  EXPECT_FALSE(made.pods[1].refusal);
+  EXPECT_EQ(owners(made).size(), 2U);
+}
+
+TEST_F(PlanOnAServer, SaysWhoHasTheCpusThatAreMissing) {
+  const PlannedRefusal told =
+      refusal({pod_of("a", {"main cpu=24 memory=1Gi"}), pod_of("b", {"main cpu=10 memory=1Gi"})});
+  EXPECT_EQ(told.reason, "OutOfcpu");
+  EXPECT_EQ(told.text, "not enough cpus available to satisfy request: requested=10, available=6");
+  EXPECT_EQ(told.rule, "cpuManagerPolicy static: only CPUs that nobody holds and nobody reserved");
+  EXPECT_EQ(told.missing, "10 CPUs asked for, 6 free, 4 missing");
+  EXPECT_TRUE(told.fits_empty);
+  ASSERT_EQ(told.holders.size(), 1U);
+  EXPECT_EQ(told.holders[0].pod, "default/a");
+  EXPECT_EQ(told.holders[0].container, "main");
+}
+
+TEST_F(PlanOnAServer, SaysWhatWouldNeverFit) {
+  const PlannedRefusal told = refusal({pod_of("a", {"main cpu=31 memory=1Gi"})});
+  EXPECT_FALSE(told.fits_empty);
+  EXPECT_EQ(told.missing, "31 CPUs asked for, 30 free, 1 missing");
+  EXPECT_TRUE(told.holders.empty());
+}
+
+TEST_F(PlanOnAServer, SaysWhichNumbersWouldBeWholeCores) {
+  config_.static_options.full_pcpus_only = true;
+  PlannedRefusal told = refusal({pod_of("a", {"main cpu=3 memory=1Gi"})});
+  EXPECT_EQ(told.reason, "SMTAlignmentError");
+  EXPECT_EQ(told.rule, "full-pcpus-only: whole cores or nothing");
+  EXPECT_EQ(told.missing, "3 CPUs asked for, in cores of 2; 2 or 4 would be whole");
+  told = refusal({pod_of("a", {"main cpu=1 memory=1Gi"})});
+  EXPECT_EQ(told.missing, "1 CPU asked for, in cores of 2; 2 would be whole");
+  told = refusal({pod_of("a", {"main cpu=32 memory=1Gi"})});
+  EXPECT_EQ(told.missing, "32 CPUs asked for, 30 free in whole cores, 2 missing");
+}
+
+TEST_F(PlanOnAServer, SaysWhatEachNumaNodeHasLeft) {
+  config_.topology.policy = TopologyPolicy::kSingleNumaNode;
+  const PlannedRefusal told =
+      refusal({pod_of("a", {"main cpu=10 memory=1Gi"}), pod_of("b", {"main cpu=10 memory=1Gi"}),
+               pod_of("c", {"main cpu=8 memory=1Gi"})});
+  EXPECT_EQ(told.reason, "TopologyAffinityError");
+  EXPECT_EQ(told.text, "Resources cannot be allocated with Topology locality");
+  EXPECT_EQ(told.rule,
+            "topologyManagerPolicy single-numa-node: everything from one NUMA node, for each "
+            "container");
+  EXPECT_EQ(told.missing, "8 CPUs asked for, free: 4 in NUMA 0, 6 in NUMA 1; 2 missing");
+  EXPECT_EQ(told.holders.size(), 2U);
+}
+
+TEST_F(PlanOnAServer, RestrictedSaysHowManyNodesItWouldTake) {
+  config_.topology.policy = TopologyPolicy::kRestricted;
+  config_.topology.scope = TopologyScope::kPod;
+  const PlannedRefusal told =
+      refusal({pod_of("a", {"main cpu=10 memory=1Gi"}), pod_of("b", {"main cpu=10 memory=1Gi"}),
+               pod_of("c", {"main cpu=8 memory=1Gi"})});
+  EXPECT_EQ(told.missing,
+            "8 CPUs asked for, free: 4 in NUMA 0, 6 in NUMA 1; cpu needs 2 NUMA nodes now, 1 on "
+            "an idle machine");
+}
+
+TEST_F(PlanOnAServer, NamesMissingDevicesAndTheirHolders) {
+  config_.devices = {{"example.com/nic", {{.id = "nic-0", .nodes = {NodeId(0)}}}}};
+  PlannedRefusal told = refusal({pod_of("a", {"main cpu=2 memory=1Gi example.com/nic=1"}),
+                                 pod_of("b", {"main cpu=2 memory=1Gi example.com/nic=1"})});
+  EXPECT_EQ(told.reason, "UnexpectedAdmissionError");
+  EXPECT_EQ(told.missing, "1 of example.com/nic asked for, 0 free");
+  EXPECT_EQ(told.holders, (std::vector<Holder>{{"default/a", "main", "example.com/nic", "nic-0"}}));
+}
+
+TEST_F(PlanOnAServer, MemoryIsCountedWhereTheConfigurationSaysSo) {
+  config_.memory_manager_policy = MemoryManagerPolicy::kStatic;
+  config_.memory =
+      MemoryInventory{{NodeId(0), {{"memory", 8LL << 30}}}, {NodeId(1), {{"memory", 8LL << 30}}}};
+  const PlanReport made =
+      planned({pod_of("a", {"main cpu=2 memory=6Gi"}), pod_of("b", {"main cpu=2 memory=20Gi"})});
+  EXPECT_EQ(made.pods[0].containers[0].memory, (NodeMemory{{"memory", 6LL << 30}}));
+  ASSERT_TRUE(made.pods[1].refusal);
+  EXPECT_EQ(made.pods[1].refusal->missing,
+            "20Gi of memory asked for, free: 2Gi in NUMA 0, 8Gi in NUMA 1");
+}
+
+TEST_F(PlanOnAServer, PolicyNoneGivesNothing) {
+  config_ = Config{};
+  const PlanReport made = planned({pod_of("a", {"main cpu=2 memory=1Gi"})});
+  EXPECT_EQ(made.pods[0].containers[0].entitlement, "policy none gives nobody exclusive CPUs");
+  EXPECT_EQ(made.shared, machine_.cpus());
+  EXPECT_EQ(made.free, CpuSet{});
+}
+
+TEST_F(PlanOnAServer, KeepsTheHintsForTheExplanation) {
+  config_.topology.policy = TopologyPolicy::kBestEffort;
+  const PlanReport made = planned({pod_of("a", {"main cpu=4 memory=1Gi"})});
+  const PlannedContainer& container = made.pods[0].containers[0];
+  ASSERT_TRUE(container.alignment);
+  ASSERT_EQ(container.alignment->resources.size(), 1U);
+  EXPECT_EQ(container.alignment->resources[0].count, 3U);
+  EXPECT_EQ(container.affinity, (NodeSet{NodeId(0)}));
+  EXPECT_EQ(container.candidates, cpus("2-31"));
+  EXPECT_EQ(container.near, cpus("2-15"));
+}
+
+TEST(PlanOnALargeMachine, ManyHintsAreSummarized) {
+  const Topology machine = corehold::machine("16s4c1t");
+  Config config = static_config("0");
+  config.topology.policy = TopologyPolicy::kBestEffort;
+  config.topology.max_numa_nodes = 16;
+  const PlanReport made = report(machine, config, {pod_of("a", {"main cpu=4 memory=1Gi"})});
+  const HintsShown& shown = made.pods[0].containers[0].alignment->resources[0];
+  EXPECT_EQ(shown.hints.size(), 16U);
+  EXPECT_TRUE(shown.at_least);
+  EXPECT_TRUE(shown.hints.front().preferred);
+}
+
+TEST(PlanningDefaults, ReserveTheFirstCore) {
+  const Config config = planning_defaults(machine("1s2c2t", Numbering::kThreadsFar));
+  EXPECT_EQ(config.reserved_cpus, cpus("0,2"));
+  EXPECT_EQ(config.cpu_manager_policy, CpuManagerPolicy::kStatic);
+}
+
+}  // namespace
+}  // namespace corehold
