@@ -19,8 +19,9 @@ using testing::IsEmpty;
 TEST(ConfigDocuments, MayComeAloneOrTogetherInAnyOrder) {
   const std::string one = kubelet("syncFrequency: 2m\n");
   const std::string other = corehold_document("minSharedCPUs: 3\n");
-  for (const std::string& text : {one + "---\n" + other, other + "---\n" + one,
-                                  "---\n---\n" + one + "---\n# nothing\n---\n" + other}) {
+  for (const std::string& text :
+       {fmt::format("{}---\n{}", one, other), fmt::format("{}---\n{}", other, one),
+        fmt::format("---\n---\n{}---\n# nothing\n---\n{}", one, other)}) {
     const CheckedConfig checked = read_config(text);
     EXPECT_THAT(texts_of(checked.mistakes), IsEmpty());
     EXPECT_EQ(checked.config.sync_frequency, std::chrono::minutes(2));

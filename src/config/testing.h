@@ -26,6 +26,7 @@ inline std::string corehold_document(std::string_view fields) {
 // "3: field: message"
 inline std::vector<std::string> texts_of(const std::vector<ConfigRemark>& remarks) {
   std::vector<std::string> texts;
+  texts.reserve(remarks.size());
   for (const ConfigRemark& remark : remarks) {
     texts.push_back(fmt::format("{}: {}{}{}", remark.line, remark.field,
                                 remark.field.empty() ? "" : ": ", remark.message));
