@@ -81,15 +81,15 @@ void BlockTree::sum_up(const Block& block, Mask kept, Mask rest,
     if (more == 0) continue;
     const std::int64_t* const inside = rows.data() + child.row;
     std::fill_n(joined.begin(), chosen + more + 1, kImpossible);
-    for (int a = 0; a <= chosen; ++a) {
+    for (std::int64_t a = 0; a <= chosen; ++a) {
       if (sums[a] >= kImpossible) continue;
-      for (int b = 0; b <= more; ++b) {
+      for (std::int64_t b = 0; b <= more; ++b) {
         std::int64_t& entry = joined[static_cast<std::size_t>(a + b)];
         entry = std::min(entry, sums[a] + inside[b] + a * b * block.apart);
       }
     }
     chosen += more;
-    for (int a = 0; a <= chosen; ++a) {
+    for (std::int64_t a = 0; a <= chosen; ++a) {
       sums[a] = std::min(joined[static_cast<std::size_t>(a)], kImpossible);
     }
   }

@@ -21,7 +21,7 @@ Closeness::Closeness(const std::vector<std::vector<std::int64_t>>& distances, Ma
   for_each_node(nodes, [&](int a) {
     for_each_node(nodes, [&](int b) {
       const std::int64_t back = a == b ? 0 : distance(distances, b, a);
-      between_[static_cast<std::size_t>(a * 64 + b)] = distance(distances, a, b) + back;
+      between_[place(a, b)] = distance(distances, a, b) + back;
     });
   });
   tree_ = BlockTree::make(nodes, [this](int a, int b) { return between(a, b); });

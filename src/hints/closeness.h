@@ -29,9 +29,10 @@ class Closeness {
   std::int64_t bound(Mask kept, Mask rest, int more) const;
 
  private:
-  std::int64_t between(int a, int b) const {
-    return between_[static_cast<std::size_t>(a * 64 + b)];
+  static std::size_t place(int a, int b) {
+    return static_cast<std::size_t>(a) * 64 + static_cast<std::size_t>(b);
   }
+  std::int64_t between(int a, int b) const { return between_[place(a, b)]; }
 
   Mask nodes_;
   std::vector<std::int64_t> between_;  // both ways; to itself: once

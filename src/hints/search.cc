@@ -8,54 +8,6 @@
 
 namespace corehold {
 
-Party::Party(const Threshold& threshold)
-    : required_(threshold.required.word()), within_(threshold.within.word()) {
-  stocks_.reserve(threshold.needs.size());
-  for (const Need& need : threshold.needs) {
-    Stock stock{.needed = need.amount};
-    for (const Pile& pile : need.piles) {
-      const Mask nodes = pile.nodes.word();
-      if (nodes == 0 || pile.amount == 0) continue;
-      if (count(nodes) == 1) {
-        stock.alone[static_cast<std::size_t>(lowest(nodes))] += pile.amount;
-      } else {
-        stock.shared.emplace_back(nodes, pile.amount);
-        shared_nodes_ |= nodes;
-      }
-    }
-    stock.lightest_first.reserve(static_cast<std::size_t>(count(within_)));
-    for_each_node(within_, [&](int node) { stock.lightest_first.push_back(node); });
-    std::sort(stock.lightest_first.begin(), stock.lightest_first.end(), [&](int a, int b) {
-      const std::int64_t left = stock.alone[static_cast<std::size_t>(a)];
-      const std::int64_t right = stock.alone[static_cast<std::size_t>(b)];
-      return left != right ? left < right : a < b;
-    });
-    stocks_.push_back(std::move(stock));
-  }
-}
-
-std::int64_t Party::Stock::reach(Mask mask) const {
-  std::int64_t sum = 0;
-  for_each_node(mask, [&](int node) { sum += alone[static_cast<std::size_t>(node)]; });
-  for (const auto& [nodes, amount] : shared) {
-    if ((nodes & mask) != 0) sum += amount;
-  }
-  return sum;
-}
-
-bool Party::admits(Mask mask) const {
-  if ((required_ & ~mask) != 0 || (mask & ~within_) != 0) return false;
-  return std::all_of(stocks_.begin(), stocks_.end(),
-                     [&](const Stock& stock) { return stock.reach(mask) >= stock.needed; });
-}
-
-void Party::join(const Party& other) {
-  required_ |= other.required_;
-  within_ &= other.within_;
-  shared_nodes_ |= other.shared_nodes_;
-  stocks_.insert(stocks_.end(), other.stocks_.begin(), other.stocks_.end());
-}
-
 bool Effort::use(int amount) {
   if (left < amount) spent = true;
   left = std::max(0, left - amount);
@@ -279,7 +231,7 @@ class Search {
   // Nothing more has to go: all of `rest` stays.
   bool finish(Mask rest) {
     const Mask answer = kept_ | rest;
-    if (problem_.span && touched(answer) != problem_.span->count) return false;
+    if (problem_.span && problem_.span->touched(answer) != problem_.span->count) return false;
     if (problem_.closeness == nullptr) {
       best_ = answer;
       return true;
@@ -355,7 +307,7 @@ class Search {
     const auto& stocks = problem_.parties[party].stocks();
     std::int64_t worst = (problem_.parties[party].shared_nodes() & bit_of(node)) != 0 ? 1 : 0;
     for (std::size_t i = 0; i < stocks.size(); ++i) {
-      const std::int64_t loss = loss_of(stocks[i], hand.has[party], node);
+      const std::int64_t loss = stocks[i].loss(hand.has[party], node);
       const std::int64_t slack = hand.slack[first + i];
       if (loss > slack) return std::nullopt;
       if (loss == 0) continue;
@@ -365,20 +317,12 @@ class Search {
     return worst;
   }
 
-  static std::int64_t loss_of(const Party::Stock& stock, Mask has, int node) {
-    std::int64_t loss = stock.alone[static_cast<std::size_t>(node)];
-    for (const auto& [nodes, amount] : stock.shared) {
-      if ((nodes & has) == bit_of(node)) loss += amount;
-    }
-    return loss;
-  }
-
   Hand without(const Hand& before, std::size_t party, int node) const {
     Hand hand = before;
     const std::size_t first = first_stock(party);
     const auto& stocks = problem_.parties[party].stocks();
     for (std::size_t i = 0; i < stocks.size(); ++i) {
-      hand.slack[first + i] -= loss_of(stocks[i], hand.has[party], node);
+      hand.slack[first + i] -= stocks[i].loss(hand.has[party], node);
     }
     // Who gave up what no longer matters where nothing is shared; equal hands should be.
     const Mask shared = problem_.parties[party].shared_nodes();
@@ -392,7 +336,7 @@ class Search {
     Mask stay = rest & problem_.parties.front().required();
     for (std::size_t i = 0; i < hand.slack.size(); ++i) {
       const Party::Stock& stock = problem_.parties.front().stocks()[i];
-      const Lightest lightest = lightest_of(stock, rest, outs_);
+      const auto lightest = stock.lightest(rest, outs_);
       for_each_node(rest & ~stay, [&](int node) {
         const std::int64_t own = stock.alone[static_cast<std::size_t>(node)];
         const bool is_one = (lightest.nodes & bit_of(node)) != 0;
@@ -409,37 +353,13 @@ class Search {
     Mask go = 0;
     for (std::size_t i = 0; i < hand.slack.size(); ++i) {
       const Party::Stock& stock = problem_.parties.front().stocks()[i];
-      const Lightest lightest = lightest_of(stock, rest, outs_);
+      const auto lightest = stock.lightest(rest, outs_);
       for_each_node(lightest.nodes, [&](int node) {
         const std::int64_t own = stock.alone[static_cast<std::size_t>(node)];
         if (lightest.sum - own + lightest.next > hand.slack[i]) go |= bit_of(node);
       });
     }
     return go;
-  }
-
-  // The lightest nodes of `rest`: as many as asked for, their sum, the heaviest of them and
-  // the next heavier one.
-  struct Lightest {
-    Mask nodes = 0;
-    std::int64_t sum = 0;
-    std::int64_t heaviest = 0;
-    std::int64_t next = kNoLimit / 4;
-  };
-  static Lightest lightest_of(const Party::Stock& stock, Mask rest, int how_many) {
-    Lightest lightest;
-    for (const int node : stock.lightest_first) {
-      if ((rest & bit_of(node)) == 0) continue;
-      const std::int64_t own = stock.alone[static_cast<std::size_t>(node)];
-      if (count(lightest.nodes) == how_many) {
-        lightest.next = own;
-        break;
-      }
-      lightest.nodes |= bit_of(node);
-      lightest.sum += own;
-      lightest.heaviest = own;
-    }
-    return lightest;
   }
 
   // Whether the parties together could do without `outs` nodes of `rest`, if each could
@@ -451,7 +371,7 @@ class Search {
       const Mask free = rest & ~party.required();
       int most = count(free);
       for (const Party::Stock& stock : party.stocks()) {
-        most = std::min(most, most_droppable(stock, free, hand.slack[at++], most));
+        most = std::min(most, stock.most_droppable(free, hand.slack[at++], most));
       }
       sum += most;
       if (sum >= outs) return true;
@@ -459,78 +379,17 @@ class Search {
     return false;
   }
 
-  static int most_droppable(const Party::Stock& stock, Mask free, std::int64_t slack, int most) {
-    int dropped = 0;
-    for (const int node : stock.lightest_first) {
-      if (dropped == most) break;
-      if ((free & bit_of(node)) == 0) continue;
-      slack -= stock.alone[static_cast<std::size_t>(node)];
-      if (slack < 0) break;
-      ++dropped;
-    }
-    return dropped;
-  }
-
-  int touched(Mask mask) const {
-    const auto& sockets = problem_.span->sockets;
-    return static_cast<int>(std::count_if(sockets.begin(), sockets.end(),
-                                          [&](Mask nodes) { return (nodes & mask) != 0; }));
-  }
-
   // Whether the right number of sockets can still be touched by the right number of nodes
   // in a way that gives enough of each stock taken alone.
   bool can_span(Mask fixed, Mask rest) const {
     if (!problem_.span) return true;
     const Mask kept = kept_ | fixed;
-    if (touched(kept) > problem_.span->count) return false;
-    if (touched(kept | rest) < problem_.span->count) return false;
-    Mask seen = 0;
-    for (const Mask socket : problem_.span->sockets) {
-      if ((seen & socket) != 0) return true;  // they overlap: no bound is known
-      seen |= socket;
-    }
+    const Span& span = *problem_.span;
+    if (span.touched(kept) > span.count || span.touched(kept | rest) < span.count) return false;
     const auto& stocks = problem_.parties.front().stocks();
     return std::all_of(stocks.begin(), stocks.end(), [&](const Party::Stock& stock) {
-      return richest_span(stock, kept, rest, ins_ - count(fixed)) >= stock.needed;
+      return span.richest(stock, kept, rest, ins_ - count(fixed)) >= stock.needed;
     });
-  }
-
-  // The most of a stock within reach of `kept` and `more` nodes of `rest` that touch the
-  // right number of sockets together. Too much rather than too little where piles are shared.
-  std::int64_t richest_span(const Party::Stock& stock, Mask kept, Mask rest, int more) const {
-    const auto wide = static_cast<std::size_t>(problem_.span->count) + 1;
-    const auto high = static_cast<std::size_t>(more) + 1;
-    std::vector<std::int64_t> best(wide * high, -1);  // by sockets touched and nodes added
-    best[0] = 0;
-    for (const Mask socket : problem_.span->sockets) {
-      std::vector<std::int64_t> adds;
-      for_each_node(socket & rest,
-                    [&](int node) { adds.push_back(stock.alone[static_cast<std::size_t>(node)]); });
-      std::sort(adds.rbegin(), adds.rend());
-      std::vector<std::int64_t> next(wide * high, -1);
-      for (std::size_t at = 0; at < best.size(); ++at) {
-        if (best[at] < 0) continue;
-        std::int64_t sum = best[at];
-        for (std::size_t added = 0; added <= adds.size(); ++added) {
-          if (added > 0) sum += adds[added - 1];
-          const std::size_t sockets = at / high + ((added > 0 || (socket & kept) != 0) ? 1 : 0);
-          const std::size_t nodes = at % high + added;
-          if (sockets >= wide || nodes >= high) break;
-          std::int64_t& entry = next[sockets * high + nodes];
-          entry = std::max(entry, sum);
-        }
-      }
-      best = std::move(next);
-    }
-    if (best.back() < 0) return -1;
-    std::int64_t shared = 0;
-    for (const auto& [nodes, amount] : stock.shared) shared += amount;
-    return best.back() + shared + alone_sum(stock, kept);
-  }
-  static std::int64_t alone_sum(const Party::Stock& stock, Mask mask) {
-    std::int64_t sum = 0;
-    for_each_node(mask, [&](int node) { sum += stock.alone[static_cast<std::size_t>(node)]; });
-    return sum;
   }
 
   bool is_close_enough(Mask fixed, Mask rest) {

@@ -67,7 +67,7 @@ Need random_need(Dice& dice, const NodeSet& nodes, int largest) {
     sum += amount;
   }
   need.amount = dice.roll(static_cast<int>(std::min<std::int64_t>(sum, 100'000)) + 1);
-  if (dice.one_in(2)) need.amount = std::min<std::int64_t>(need.amount, 2 * each);
+  if (dice.one_in(2)) need.amount = std::min<std::int64_t>(need.amount, std::int64_t{2} * each);
   return need;
 }
 
