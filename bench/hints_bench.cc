@@ -91,14 +91,14 @@ std::vector<ResourceHints> providers(const NumaMap& map, int count, Free free) {
     HintFamily family;
     Threshold& threshold = family.threshold.emplace();
     threshold.within = map.nodes;
-    Need need{.amount = 48};
+    Need need;
     const int wanted = std::min(3, map.nodes.size());
     for (const NodeId node : map.nodes) {
       int amount = 16 + (node.value * 7 + provider * 5) % 3;
       if (free == Free::kCrossed && node.value % 2 == provider % 2) amount = 0;
       need.piles.push_back({.nodes = {node}, .amount = amount});
     }
-    need.amount = 16 * wanted;
+    need.amount = std::int64_t{16} * wanted;
     threshold.needs.push_back(std::move(need));
     family.preference.size = wanted;
     resources.push_back({.resource = fmt::format("r{}", provider), .family = family});

@@ -12,16 +12,6 @@ namespace {
 
 constexpr int kNarrowestEffort = 20'000;
 
-bool is_preferred(const Preference& preference, Mask mask) {
-  if (count(mask) == preference.size) return true;
-  if (preference.sockets == 0) return false;
-  int touched = 0;
-  for (const NodeSet& socket : preference.socket_nodes) {
-    if ((socket.word() & mask) != 0) ++touched;
-  }
-  return touched == preference.sockets;
-}
-
 // Walks the sets of a threshold of one size in the order of their lists of ids, with the
 // reach of every need carried along.
 class Lister {
@@ -115,6 +105,16 @@ bool comes_before(const Hint& a, const Hint& b) {
 }
 
 }  // namespace
+
+bool is_preferred(const Preference& preference, Mask mask) {
+  if (count(mask) == preference.size) return true;
+  if (preference.sockets == 0) return false;
+  int touched = 0;
+  for (const NodeSet& socket : preference.socket_nodes) {
+    if ((socket.word() & mask) != 0) ++touched;
+  }
+  return touched == preference.sockets;
+}
 
 std::int64_t reach(const Need& need, const NodeSet& nodes) {
   std::int64_t sum = 0;

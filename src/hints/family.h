@@ -10,8 +10,12 @@
 #include <vector>
 
 #include "hints/hint.h"
+#include "hints/mask.h"
 
 namespace corehold {
+
+// Whether a set that a threshold admits is a preferred one.
+bool is_preferred(const Preference& preference, Mask mask);
 
 // How much of a need is within reach of the nodes.
 std::int64_t reach(const Need& need, const NodeSet& nodes);

@@ -26,7 +26,6 @@ struct Choices {
   bool any_preferred = false;     // and a preferred one
   std::optional<Party> party{};   // null also when it admits nothing
   Preference preference{};
-  int narrowest = 0;  // the smallest set that is a choice; 0 for none
 };
 
 void sort_unique(std::vector<Mask>& masks) {
@@ -46,14 +45,6 @@ void add(Choices& choices, const Hint& hint) {
   }
   choices.listed.push_back(hint.nodes->word());
   if (hint.preferred) choices.preferred.push_back(hint.nodes->word());
-}
-
-bool is_preferred_size(const Preference& preference, Mask mask) {
-  if (count(mask) == preference.size) return true;
-  const auto touched =
-      std::count_if(preference.socket_nodes.begin(), preference.socket_nodes.end(),
-                    [&](const NodeSet& socket) { return (socket.word() & mask) != 0; });
-  return preference.sockets != 0 && touched == preference.sockets;
 }
 
 Choices choices_of(const HintFamily& family) {
@@ -81,7 +72,7 @@ Choices single_nodes(const HintFamily& family) {
   if (!all.party) return choices;
   for_each_node(all.party->within(), [&](int node) {
     const Mask mask = bit_of(node);
-    if (all.party->admits(mask) && is_preferred_size(all.preference, mask)) {
+    if (all.party->admits(mask) && is_preferred(all.preference, mask)) {
       add(choices, {.nodes = NodeSet::of_word(mask), .preferred = true});
     }
   });
@@ -132,8 +123,7 @@ class Merger {
 
   static bool prefers(const Choices& choices, Mask mask) {
     if (choices.any_preferred || has(choices.preferred, mask)) return true;
-    return choices.party && choices.party->admits(mask) &&
-           is_preferred_size(choices.preference, mask);
+    return choices.party && choices.party->admits(mask) && is_preferred(choices.preference, mask);
   }
 
   // The best set that every resource has as a preferred hint.

@@ -11,7 +11,7 @@ namespace {
 
 NodeSet nodes(std::string_view list) { return *NodeSet::parse(list); }
 
-ResourceHints listed(std::vector<std::pair<std::string, bool>> hints) {
+ResourceHints listed(const std::vector<std::pair<std::string, bool>>& hints) {
   HintFamily family;
   for (const auto& [list, preferred] : hints) {
     family.listed.push_back({.nodes = nodes(list), .preferred = preferred});
