@@ -22,6 +22,7 @@ HintsShown hints_shown(const ResourceHints& resource) {
   std::vector<Hint> all = list_hints(*resource.family, kHintsCounted + 1);
   shown.at_least = all.size() > kHintsCounted;
   shown.count = std::min(all.size(), kHintsCounted);
+  if (!all.empty() && all.front().nodes) shown.narrowest = all.front().nodes->size();
   if (all.size() > kHintsShown) {
     std::stable_partition(all.begin(), all.end(), [](const Hint& hint) { return hint.preferred; });
     all.resize(kHintsShown);
