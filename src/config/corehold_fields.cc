@@ -17,12 +17,6 @@
 namespace corehold {
 namespace {
 
-template <typename Choice>
-void read_choice(const Node& node, Choice& into, std::span<const std::string_view> names,
-                 Reading& reading) {
-  if (const auto position = choice_of(node, names, reading)) into = static_cast<Choice>(*position);
-}
-
 bool is_ip_address(const std::string& text) {
   in6_addr address{};
   return ::inet_pton(AF_INET, text.c_str(), &address) == 1 ||
@@ -86,8 +80,7 @@ constexpr std::array kRuntimeFields{
                     "CRI-O without a kubelet; or as their plugin under a kubelet"},
         [](auto& runtime) -> auto& { return runtime.kind; },
         [](const Node& node, RuntimeKind& into, Reading& reading) {
-          constexpr std::array<std::string_view, 3> kNames{"process", "cri", "nri"};
-          read_choice(node, into, kNames, reading);
+          read_choice<3>(node, into, reading);
         }),
     plain_field<RuntimeConfig>(
         {.name = "endpoint",
@@ -375,8 +368,7 @@ constexpr std::array kCoreholdFields{
                     "KEP-5554, or as kubelet 1.37 does"},
         [](auto& config) -> auto& { return config.checkpoint_format; },
         [](const Node& node, CheckpointStyle& into, Reading& reading) {
-          constexpr std::array<std::string_view, 2> kNames{"corehold", "kubelet"};
-          read_choice(node, into, kNames, reading);
+          read_choice<2>(node, into, reading);
         }),
     plain_field<Config>(
         {.name = "memoryPinning",

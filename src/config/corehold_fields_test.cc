@@ -145,5 +145,31 @@ TEST(FieldTable, DefaultsReadBackAsDefaults) {
   }
 }
 
+// And the words it lists are those that are read.
+TEST(FieldTable, EveryWordOfAChoiceIsRead) {
+  int words = 0;
+  const auto check = [&words](const FieldLine& line, const auto& document) {
+    if (!line.type.starts_with('`')) return;
+    std::string_view rest = line.type;
+    while (rest.find('`') != std::string_view::npos) {
+      rest.remove_prefix(rest.find('`') + 1);
+      const std::string_view word = rest.substr(0, rest.find('`'));
+      rest.remove_prefix(word.size() + 1);
+      const std::size_t dot = line.path.find('.');
+      const std::string text = dot == std::string::npos
+                                   ? fmt::format("{}: {}\n", line.path, word)
+                                   : fmt::format("{}: {{{}: {}}}\n", line.path.substr(0, dot),
+                                                 line.path.substr(dot + 1), word);
+      for (const std::string& mistake : mistakes_in(document(text))) {
+        EXPECT_EQ(mistake.find("there are"), std::string::npos) << mistake;
+      }
+      ++words;
+    }
+  };
+  for (const FieldLine& line : corehold_field_lines()) check(line, corehold_document);
+  for (const FieldLine& line : kubelet_field_lines()) check(line, kubelet);
+  EXPECT_EQ(words, 15);
+}
+
 }  // namespace
 }  // namespace corehold

@@ -15,26 +15,16 @@
 namespace corehold {
 namespace {
 
-template <typename Choice>
-void read_choice(const Node& node, Choice& into, std::span<const std::string_view> names,
-                 Reading& reading) {
-  if (const auto position = choice_of(node, names, reading)) into = static_cast<Choice>(*position);
-}
-
-void read_cpu_policy(const Node& node, CpuManagerPolicy& into, Reading& reading) {
-  constexpr std::array<std::string_view, 2> kNames{"none", "static"};
-  read_choice(node, into, kNames, reading);
-}
-
-void read_memory_policy(const Node& node, MemoryManagerPolicy& into, Reading& reading) {
-  constexpr std::array<std::string_view, 2> kNames{"None", "Static"};
-  read_choice(node, into, kNames, reading);
+// A kubelet takes an empty word for one that is not given.
+template <std::size_t Count, typename Enum>
+void read_word(const Node& node, Enum& into, Reading& reading) {
+  if (!node.is_empty_text()) read_choice<Count>(node, into, reading);
 }
 
 // The names are those of hints/topology_options.h; its messages say which there are.
 void read_topology_policy(const Node& node, TopologyPolicy& into, Reading& reading) {
   const auto text = text_of(node, reading);
-  if (!text) return;
+  if (!text || text->empty()) return;
   const auto policy = parse_topology_policy(clipped(*text));
   if (!policy) return reading.mistake(node, policy.error().message);
   into = *policy;
@@ -42,7 +32,7 @@ void read_topology_policy(const Node& node, TopologyPolicy& into, Reading& readi
 
 void read_topology_scope(const Node& node, TopologyScope& into, Reading& reading) {
   const auto text = text_of(node, reading);
-  if (!text) return;
+  if (!text || text->empty()) return;
   const auto scope = parse_topology_scope(clipped(*text));
   if (!scope) return reading.mistake(node, scope.error().message);
   into = *scope;
@@ -183,7 +173,7 @@ constexpr std::array kKubeletFields{
                     "whole CPUs their own ones; `none` leaves cpusets alone"},
         [](auto& draft) -> auto& { return draft.config.cpu_manager_policy; },
         [](const Node& node, CpuManagerPolicy& into, Reading& reading) {
-          read_cpu_policy(node, into, reading);
+          read_word<2>(node, into, reading);
         }),
     free_field<Draft>({.name = "cpuManagerPolicyOptions",
                        .type = "strings by name",
@@ -260,7 +250,7 @@ constexpr std::array kKubeletFields{
                     "Guaranteed pods; it needs `reservedMemory`"},
         [](auto& draft) -> auto& { return draft.config.memory_manager_policy; },
         [](const Node& node, MemoryManagerPolicy& into, Reading& reading) {
-          read_memory_policy(node, into, reading);
+          read_word<2>(node, into, reading);
         }),
     list_field<Draft, ReservedMemory, kReservedMemoryFields>(
         {.name = "reservedMemory",

@@ -101,6 +101,13 @@ TEST(KubeletConfiguration, NullIsAbsent) {
   EXPECT_THAT(texts_of(checked.notes), IsEmpty());
 }
 
+TEST(KubeletConfiguration, AnEmptyWordIsTheDefault) {
+  EXPECT_THAT(mistakes_in(kubelet("cpuManagerPolicy: \"\"\ntopologyManagerPolicy: \"\"\n"
+                                  "topologyManagerScope: \"\"\nmemoryManagerPolicy: \"\"\n"
+                                  "reservedSystemCPUs: \"\"\nstaticPodPath: \"\"\n")),
+              IsEmpty());
+}
+
 TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
   const CheckedConfig checked = read_config(
       kubelet("maxPods: 250\ncpuManagerPolcy: static\nfeatureGates:\n  GracefulNodeShutdown: true\n"

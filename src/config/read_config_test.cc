@@ -34,6 +34,13 @@ TEST(ConfigDocuments, MayComeAloneOrTogetherInAnyOrder) {
       IsEmpty());
 }
 
+TEST(ConfigDocuments, MayComeFromAnyEditor) {
+  EXPECT_THAT(mistakes_in("\xef\xbb\xbf" + kubelet("maxPods: 1\n")), IsEmpty());
+  EXPECT_THAT(mistakes_in("kind: KubeletConfiguration\r\napiVersion: "
+                          "kubelet.config.k8s.io/v1beta1\r\nsyncFrequency: 1\r\n"),
+              ElementsAre(HasSubstr("3: syncFrequency: ")));
+}
+
 TEST(ConfigDocuments, OfOneKindTwiceAreAMistake) {
   EXPECT_THAT(
       mistakes_in(kubelet("---\n") + corehold_document("---\n") + kubelet("maxPods: 1\n")),

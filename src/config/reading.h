@@ -5,6 +5,7 @@
 // value each; one that is wrong is reported and leaves the target alone.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -35,6 +36,7 @@ class Node {
 
   // As in the Kubernetes API, null counts as absent.
   bool is_absent() const { return value_->is_null(); }
+  bool is_empty_text() const { return value_->is_string() && value_->get_string().empty(); }
 
   // The members of an object with their names, or the items of a list; else empty.
   std::vector<std::pair<std::string, Node>> members() const;
@@ -108,5 +110,13 @@ void read_path(const Node& node, std::string& into, Reading& reading);
 // The position of the text among `names`; no value: reported, naming them all.
 std::optional<std::size_t> choice_of(const Node& node, std::span<const std::string_view> names,
                                      Reading& reading);
+
+// The same for an enum of `Count` values that name_of() names.
+template <std::size_t Count, typename Enum>
+void read_choice(const Node& node, Enum& into, Reading& reading) {
+  std::array<std::string_view, Count> names{};
+  for (std::size_t i = 0; i < Count; ++i) names[i] = name_of(static_cast<Enum>(i));
+  if (const auto position = choice_of(node, names, reading)) into = static_cast<Enum>(*position);
+}
 
 }  // namespace corehold

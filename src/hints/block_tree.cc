@@ -2,6 +2,7 @@
 #include "hints/block_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "base/check.h"
@@ -39,6 +40,10 @@ std::int64_t widest(Mask nodes, const BlockTree::Between& between) {
 std::optional<BlockTree> BlockTree::make(Mask nodes, const Between& between) {
   BlockTree tree;
   if (nodes == 0 || !tree.grow(nodes, between)) return std::nullopt;
+  for (Block& block : tree.blocks_) {
+    block.row = tree.rows_size_;
+    tree.rows_size_ += static_cast<std::size_t>(count(block.nodes)) + 1;
+  }
   return tree;
 }
 
@@ -58,36 +63,44 @@ bool BlockTree::grow(Mask nodes, const Between& between) {
   return true;
 }
 
-std::vector<std::int64_t> BlockTree::totals(const Block& block, Mask kept, Mask rest) const {
+void BlockTree::sum_up(const Block& block, Mask kept, Mask rest,
+                       std::vector<std::int64_t>& rows) const {
+  std::int64_t* const sums = rows.data() + block.row;
+  std::fill_n(sums, count(block.nodes) + 1, kImpossible);
+  sums[0] = 0;
   if (block.children.empty()) {
-    if ((block.nodes & kept) != 0) return {kImpossible, block.apart};
-    if ((block.nodes & rest) != 0) return {0, block.apart};
-    return {0};
+    if ((block.nodes & (kept | rest)) != 0) sums[1] = block.apart;
+    if ((block.nodes & kept) != 0) sums[0] = kImpossible;
+    return;
   }
-  std::vector<std::int64_t> sums{0};
+  int chosen = 0;  // at most, so far
+  std::array<std::int64_t, 65> joined{};
   for (const std::size_t position : block.children) {
     const Block& child = blocks_[position];
-    if ((child.nodes & (kept | rest)) == 0) continue;
-    const std::vector<std::int64_t> inside = totals(child, kept, rest);
-    std::vector<std::int64_t> joined(sums.size() + inside.size() - 1, kImpossible);
-    for (std::size_t a = 0; a < sums.size(); ++a) {
+    const int more = count(child.nodes & (kept | rest));
+    if (more == 0) continue;
+    const std::int64_t* const inside = rows.data() + child.row;
+    std::fill_n(joined.begin(), chosen + more + 1, kImpossible);
+    for (int a = 0; a <= chosen; ++a) {
       if (sums[a] >= kImpossible) continue;
-      for (std::size_t b = 0; b < inside.size(); ++b) {
-        if (inside[b] >= kImpossible) continue;
-        const auto pairs = static_cast<std::int64_t>(a * b);
-        joined[a + b] = std::min(joined[a + b], sums[a] + inside[b] + pairs * block.apart);
+      for (int b = 0; b <= more; ++b) {
+        std::int64_t& entry = joined[static_cast<std::size_t>(a + b)];
+        entry = std::min(entry, sums[a] + inside[b] + a * b * block.apart);
       }
     }
-    sums = std::move(joined);
+    chosen += more;
+    for (int a = 0; a <= chosen; ++a) {
+      sums[a] = std::min(joined[static_cast<std::size_t>(a)], kImpossible);
+    }
   }
-  return sums;
 }
 
 std::int64_t BlockTree::smallest(Mask kept, Mask rest, int more) const {
-  const std::vector<std::int64_t> sums = totals(blocks_.back(), kept, rest);
-  const auto chosen = static_cast<std::size_t>(count(kept) + more);
-  CHECK(chosen < sums.size());
-  return sums[chosen];
+  std::vector<std::int64_t> rows(rows_size_);
+  for (const Block& block : blocks_) sum_up(block, kept, rest, rows);
+  const int chosen = count(kept) + more;
+  CHECK(chosen <= count(blocks_.back().nodes));
+  return rows[blocks_.back().row + static_cast<std::size_t>(chosen)];
 }
 
 }  // namespace corehold

@@ -31,14 +31,17 @@ class BlockTree {
     Mask nodes = 0;
     std::int64_t apart = 0;               // between its children; of a single node, to itself
     std::vector<std::size_t> children{};  // positions in blocks_; none: a single node
+    std::size_t row = 0;                  // where its sums begin in what smallest() works on
   };
 
   BlockTree() = default;
   bool grow(Mask nodes, const Between& between);  // appends the block of `nodes` last
-  // By number of chosen nodes, the smallest total inside the block.
-  std::vector<std::int64_t> totals(const Block& block, Mask kept, Mask rest) const;
+  // Fills the block's row, by number of chosen nodes, with the smallest total inside it. The
+  // rows of its children are filled.
+  void sum_up(const Block& block, Mask kept, Mask rest, std::vector<std::int64_t>& rows) const;
 
   std::vector<Block> blocks_;  // children before parents
+  std::size_t rows_size_ = 0;
 };
 
 }  // namespace corehold

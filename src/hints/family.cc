@@ -39,7 +39,10 @@ class Lister {
     reach_.assign((nodes_.size() + 1) * stocks, 0);
   }
 
-  void list(int size) { extend(0, 0, size, 0); }
+  void list(int size) {
+    right_size_ = size == preference_.size;
+    extend(0, 0, size, 0);
+  }
 
  private:
   // What the node adds to a stock of which `mask` is within reach already.
@@ -52,33 +55,47 @@ class Lister {
     return sum;
   }
 
-  // The reach of `mask` is in the row of `depth`, its size.
+  // Adds `more` nodes from position `first` on to `mask`, whose reach is in row `depth`.
   void extend(std::size_t first, Mask mask, int more, std::size_t depth) {
     const std::size_t stocks = party_.stocks().size();
+    const std::int64_t* reached = reach_.data() + depth * stocks;
     for (std::size_t s = 0; s < stocks; ++s) {
-      const std::int64_t most = reach_[depth * stocks + s] + more * richest_[first * stocks + s];
-      if (most < party_.stocks()[s].needed) return;
-    }
-    if (more == 0) {
-      if ((party_.required() & ~mask) != 0) return;
-      hints_.push_back(
-          {.nodes = NodeSet::of_word(mask), .preferred = is_preferred(preference_, mask)});
-      return;
+      if (reached[s] + more * richest_[first * stocks + s] < party_.stocks()[s].needed) return;
     }
     const std::size_t last = nodes_.size() - static_cast<std::size_t>(more);
     for (std::size_t i = first; i <= last && hints_.size() < most_; ++i) {
-      for (std::size_t s = 0; s < stocks; ++s) {
-        reach_[(depth + 1) * stocks + s] = reach_[depth * stocks + s] + gain(s, mask, nodes_[i]);
+      const int node = nodes_[i];
+      const Mask larger = mask | bit_of(node);
+      if (more == 1) {
+        if (is_enough(reached, mask, node) && (party_.required() & ~larger) == 0) add(larger);
+      } else {
+        for (std::size_t s = 0; s < stocks; ++s) {
+          reach_[(depth + 1) * stocks + s] = reached[s] + gain(s, mask, node);
+        }
+        extend(i + 1, larger, more - 1, depth + 1);
       }
-      extend(i + 1, mask | bit_of(nodes_[i]), more - 1, depth + 1);
-      if ((party_.required() & bit_of(nodes_[i])) != 0) return;  // it may not be passed over
+      if ((party_.required() & bit_of(node)) != 0) return;  // it may not be passed over
     }
+  }
+
+  bool is_enough(const std::int64_t* reached, Mask mask, int node) const {
+    for (std::size_t s = 0; s < party_.stocks().size(); ++s) {
+      if (reached[s] + gain(s, mask, node) < party_.stocks()[s].needed) return false;
+    }
+    return true;
+  }
+
+  void add(Mask mask) {
+    const bool preferred =
+        right_size_ || (preference_.sockets != 0 && is_preferred(preference_, mask));
+    hints_.push_back({.nodes = NodeSet::of_word(mask), .preferred = preferred});
   }
 
   Party party_;
   const Preference& preference_;
   std::size_t most_;
   std::vector<Hint>& hints_;
+  bool right_size_ = false;
   std::vector<int> nodes_{};
   std::vector<std::int64_t> richest_{};  // by position and stock: the most one later node adds
   std::vector<std::int64_t> reach_{};    // by depth and stock

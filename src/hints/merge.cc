@@ -11,7 +11,7 @@
 namespace corehold {
 namespace {
 
-constexpr int kEffort = 60'000;
+constexpr int kEffort = 30'000;
 // Up to here any distances are searched to the end.
 constexpr int kFewNodes = 16;
 constexpr int kEffortForFewNodes = 2'000'000;
@@ -229,8 +229,9 @@ class Merger {
                      const Choices& choices) {
     MaskBag bag(nodes_);
     if (choices.any) bag.insert(masks);
-    for (const Mask mask : masks) {
-      for (const Mask listed : choices.listed) bag.insert(mask & listed);
+    // Large sets first: they leave the most different intersections.
+    for (auto mask = masks.rbegin(); mask != masks.rend() && !bag.is_full(); ++mask) {
+      for (const Mask listed : choices.listed) bag.insert(*mask & listed);
       if (bag.size() <= kMostBranches) continue;
       effort_.spent = true;
       break;
@@ -241,7 +242,8 @@ class Merger {
   // Sets without duplicates and without the empty one.
   class MaskBag {
    public:
-    explicit MaskBag(Mask nodes) {
+    explicit MaskBag(Mask nodes)
+        : subsets_(count(nodes) < 32 ? std::size_t{1} << count(nodes) : std::size_t{0}) {
       if (nodes != 0 && highest(nodes) < 16) seen_.resize(std::size_t{2} << highest(nodes));
     }
     void insert(const std::vector<Mask>& masks) {
@@ -261,6 +263,8 @@ class Merger {
       }
     }
     std::size_t size() const { return masks_.size(); }
+    // It holds every subset there is.
+    bool is_full() const { return !seen_.empty() && masks_.size() + 1 == subsets_; }
     std::vector<Mask> take() {
       sort_unique(masks_);
       return std::move(masks_);
@@ -270,6 +274,7 @@ class Merger {
     std::vector<char> seen_{};  // by mask, where there are few enough
     std::vector<Mask> masks_{};
     std::size_t limit_ = 1024;
+    std::size_t subsets_;
   };
 
   int narrowest_of(const Choices& choices) {

@@ -2,6 +2,7 @@
 #include "hints/reference.h"
 
 #include <algorithm>
+#include <set>
 
 namespace corehold {
 namespace {
@@ -54,53 +55,51 @@ Lists without_gaps(const HintLists& lists, TopologyPolicy policy) {
   return all;
 }
 
-class Comparison {
- public:
-  Comparison(const NumaMap& machine, const Lists& lists, bool closest)
-      : machine_(machine), closest_(closest) {
-    for (const auto& list : lists) {
-      std::optional<int> fewest;
-      for (const Hint& hint : list) {
-        if (hint.nodes) fewest = std::min(fewest.value_or(64), hint.nodes->size());
-      }
-      wanted_ = std::max(wanted_, fewest.value_or(0));
+int wanted_by(const Lists& lists) {
+  int wanted = 0;
+  for (const auto& list : lists) {
+    std::optional<int> fewest;
+    for (const Hint& hint : list) {
+      if (hint.nodes) fewest = std::min(fewest.value_or(64), hint.nodes->size());
+    }
+    wanted = std::max(wanted, fewest.value_or(0));
+  }
+  return wanted;
+}
+
+double average(const NumaMap& machine, const NodeSet& nodes) {
+  double sum = 0;
+  for (const NodeId from : nodes) {
+    for (const NodeId to : nodes) {
+      sum += static_cast<double>(machine.distances.at(static_cast<std::size_t>(from.value))
+                                     .at(static_cast<std::size_t>(to.value)));
     }
   }
+  return sum / (nodes.size() * nodes.size());
+}
 
-  // Whether the candidate takes the place of the current best, both being not empty.
-  bool replaces(const Hint& current, const Hint& candidate) const {
-    if (current.preferred != candidate.preferred) return candidate.preferred;
-    if (current.preferred) return fits_better(*candidate.nodes, *current.nodes);
-    const int now = current.nodes->size();
-    const int then = candidate.nodes->size();
-    if (now > wanted_) return fits_better(*candidate.nodes, *current.nodes);
-    if (now == wanted_) return then == wanted_ && fits_better(*candidate.nodes, *current.nodes);
-    if (then > wanted_) return false;
-    if (then != now) return then > now;
-    return fits_better(*candidate.nodes, *current.nodes);
+bool fits_better(const NumaMap& machine, bool closest, const NodeSet& one, const NodeSet& other) {
+  if (one.size() != other.size()) return one.size() < other.size();
+  if (closest) {
+    const double left = average(machine, one);
+    const double right = average(machine, other);
+    if (left != right) return left < right;
   }
+  return one.word() < other.word();
+}
 
- private:
-  bool fits_better(const NodeSet& one, const NodeSet& other) const {
-    if (one.size() != other.size()) return one.size() < other.size();
-    if (closest_ && average(one) != average(other)) return average(one) < average(other);
-    return one.word() < other.word();
+Merged verdict(const NumaMap& machine, const std::optional<Hint>& best, TopologyPolicy policy) {
+  Merged answer{.hint = best.value_or(Hint{.nodes = machine.nodes, .preferred = false})};
+  if (policy == TopologyPolicy::kSingleNumaNode && answer.hint.nodes == machine.nodes) {
+    answer.hint.nodes.reset();
   }
-  double average(const NodeSet& nodes) const {
-    double sum = 0;
-    for (const NodeId from : nodes) {
-      for (const NodeId to : nodes) {
-        sum += static_cast<double>(machine_.distances.at(static_cast<std::size_t>(from.value))
-                                       .at(static_cast<std::size_t>(to.value)));
-      }
-    }
-    return sum / (nodes.size() * nodes.size());
-  }
+  answer.admit = policy == TopologyPolicy::kBestEffort || answer.hint.preferred;
+  return answer;
+}
 
-  const NumaMap& machine_;
-  bool closest_;
-  int wanted_ = 0;
-};
+bool counts_distance(const TopologyOptions& options) {
+  return options.prefer_closest_numa && options.policy != TopologyPolicy::kSingleNumaNode;
+}
 
 Hint combine(const NodeSet& all, const std::vector<const Hint*>& hints) {
   Hint merged{.nodes = all, .preferred = true};
@@ -129,6 +128,20 @@ std::vector<Hint> reference_list(const HintFamily& family, const NodeSet& nodes)
   return hints;
 }
 
+bool replaces(const NumaMap& machine, int wanted, bool closest, const Hint& current,
+              const Hint& candidate) {
+  const auto fits = [&] { return fits_better(machine, closest, *candidate.nodes, *current.nodes); };
+  if (current.preferred != candidate.preferred) return candidate.preferred;
+  if (current.preferred) return fits();
+  const int now = current.nodes->size();
+  const int then = candidate.nodes->size();
+  if (now > wanted) return fits();
+  if (now == wanted) return then == wanted && fits();
+  if (then > wanted) return false;
+  if (then != now) return then > now;
+  return fits();
+}
+
 std::int64_t count_combinations(const HintLists& lists, std::int64_t most) {
   std::int64_t product = 1;
   for (const auto& list : lists) {
@@ -141,9 +154,8 @@ std::int64_t count_combinations(const HintLists& lists, std::int64_t most) {
 Merged reference_merge(const NumaMap& machine, const HintLists& lists,
                        const TopologyOptions& options) {
   if (options.policy == TopologyPolicy::kNone) return {.hint = {}, .admit = true};
-  const bool single = options.policy == TopologyPolicy::kSingleNumaNode;
   const Lists all = without_gaps(lists, options.policy);
-  const Comparison comparison(machine, all, options.prefer_closest_numa && !single);
+  const int wanted = wanted_by(all);
   std::optional<Hint> best;
   std::vector<std::size_t> at(all.size(), 0);
   bool more = std::none_of(all.begin(), all.end(), [](const auto& list) { return list.empty(); });
@@ -151,17 +163,59 @@ Merged reference_merge(const NumaMap& machine, const HintLists& lists,
     std::vector<const Hint*> hints;
     for (std::size_t i = 0; i < all.size(); ++i) hints.push_back(&all[i][at[i]]);
     const Hint merged = combine(machine.nodes, hints);
-    if (!merged.nodes->empty() && (!best || comparison.replaces(*best, merged))) best = merged;
+    if (!merged.nodes->empty() &&
+        (!best || replaces(machine, wanted, counts_distance(options), *best, merged))) {
+      best = merged;
+    }
     more = false;
     for (std::size_t i = all.size(); i-- > 0 && !more;) {
       more = ++at[i] < all[i].size();
       if (!more) at[i] = 0;
     }
   }
-  Merged answer{.hint = best.value_or(Hint{.nodes = machine.nodes, .preferred = false})};
-  if (single && answer.hint.nodes == machine.nodes) answer.hint.nodes.reset();
-  answer.admit = options.policy == TopologyPolicy::kBestEffort || answer.hint.preferred;
-  return answer;
+  return verdict(machine, best, options.policy);
+}
+
+Merged reference_fold(const NumaMap& machine, const HintLists& lists,
+                      const TopologyOptions& options) {
+  if (options.policy == TopologyPolicy::kNone) return {.hint = {}, .admit = true};
+  // An intersection with what it came from: the one set all chose so far, if they did, and
+  // whether all preferred it. "any" has no set yet.
+  struct Partial {
+    std::uint64_t common = 0;
+    std::optional<std::uint64_t> same{};
+    bool preferred = false;
+
+    auto operator<=>(const Partial&) const = default;
+  };
+  const Lists all = without_gaps(lists, options.policy);
+  std::set<Partial> partials{{.common = machine.nodes.word(), .preferred = true}};
+  for (const auto& list : all) {
+    std::set<Partial> next;
+    for (const Partial& partial : partials) {
+      for (const Hint& hint : list) {
+        Partial joined = partial;
+        joined.preferred = joined.preferred && hint.preferred;
+        if (hint.nodes) {
+          const std::uint64_t mask = hint.nodes->word();
+          joined.common &= mask;
+          joined.preferred = joined.preferred && joined.same.value_or(mask) == mask;
+          joined.same = mask;
+        }
+        if (!joined.preferred) joined.same = 0;
+        if (joined.common != 0) next.insert(joined);
+      }
+    }
+    partials = std::move(next);
+  }
+  std::optional<Hint> best;
+  for (const Partial& partial : partials) {
+    const Hint merged{.nodes = NodeSet::of_word(partial.common), .preferred = partial.preferred};
+    if (!best || replaces(machine, wanted_by(all), counts_distance(options), *best, merged)) {
+      best = merged;
+    }
+  }
+  return verdict(machine, best, options.policy);
 }
 
 }  // namespace corehold

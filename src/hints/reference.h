@@ -21,7 +21,18 @@ using HintLists = std::vector<std::optional<std::vector<Hint>>>;
 // How many combinations there are, or `most` if there are more.
 std::int64_t count_combinations(const HintLists& lists, std::int64_t most);
 
+// Whether the kubelet would put the candidate in the place of its best so far, both being
+// sets with nodes in them. `wanted`: how many nodes the most demanding resource needs at
+// least.
+bool replaces(const NumaMap& machine, int wanted, bool closest, const Hint& current,
+              const Hint& candidate);
+
 Merged reference_merge(const NumaMap& machine, const HintLists& lists,
                        const TopologyOptions& options);
+
+// The same answer with the different intersections collected resource by resource, for
+// machines on which the combinations are too many to walk.
+Merged reference_fold(const NumaMap& machine, const HintLists& lists,
+                      const TopologyOptions& options);
 
 }  // namespace corehold

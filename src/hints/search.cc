@@ -23,9 +23,12 @@ Party::Party(const Threshold& threshold)
         shared_nodes_ |= nodes;
       }
     }
+    stock.lightest_first.reserve(static_cast<std::size_t>(count(within_)));
     for_each_node(within_, [&](int node) { stock.lightest_first.push_back(node); });
-    std::stable_sort(stock.lightest_first.begin(), stock.lightest_first.end(), [&](int a, int b) {
-      return stock.alone[static_cast<std::size_t>(a)] < stock.alone[static_cast<std::size_t>(b)];
+    std::sort(stock.lightest_first.begin(), stock.lightest_first.end(), [&](int a, int b) {
+      const std::int64_t left = stock.alone[static_cast<std::size_t>(a)];
+      const std::int64_t right = stock.alone[static_cast<std::size_t>(b)];
+      return left != right ? left < right : a < b;
     });
     stocks_.push_back(std::move(stock));
   }
@@ -72,6 +75,9 @@ struct Hand {
   auto operator<=>(const Hand&) const = default;
 };
 
+// How many hands are carried along where there may be too many.
+constexpr std::size_t kBeam = 3;
+
 // All ways that are worth keeping, in ascending order.
 using Hands = std::vector<Hand>;
 
@@ -83,7 +89,7 @@ class Search {
     outs_ = count(problem_.pool) - problem_.size;
     ins_ = problem_.size;
     if (outs_ < 0 || ins_ <= 0) return std::nullopt;
-    Hand all;
+    Hand& all = all_;
     for (const Party& party : problem_.parties) {
       all.has.push_back(party.within());
       for (const Party::Stock& stock : party.stocks()) {
@@ -93,7 +99,7 @@ class Search {
     }
     if (is_plain()) {
       // Nothing is better than leaving out the highest nodes, if that is possible.
-      best_ = leave_out_highest(all, /*skip=*/false);
+      best_ = leave_out_highest(all, Blocked::kStop);
       if (best_) return best_;
       descend(problem_.pool, {all});
     } else if (problem_.closeness != nullptr) {
@@ -101,7 +107,7 @@ class Search {
     } else {
       descend(problem_.pool, {all});
     }
-    if (!best_ && effort_.spent && !problem_.span) return leave_out_highest(all, /*skip=*/true);
+    if (!best_ && effort_.spent && !problem_.span) return leave_out_highest(all, Blocked::kSkip);
     return best_;
   }
 
@@ -129,12 +135,14 @@ class Search {
   }
 
   // Each node, from the highest down, goes to the party that misses it least. No value:
-  // not enough could go, or, without `skip`, one had to stay.
-  std::optional<Mask> leave_out_highest(Hand hand, bool skip) const {
+  // not enough could go, or, with kStop, one had to stay. With kSkip, for when there is no
+  // time for better, far nodes go before high ones.
+  enum class Blocked { kStop, kSkip };
+  std::optional<Mask> leave_out_highest(Hand hand, Blocked blocked) const {
     Mask answer = problem_.pool;
     int left = outs_;
     for (Mask rest = problem_.pool; rest != 0 && left > 0;) {
-      const int node = highest(rest);
+      const int node = blocked == Blocked::kSkip ? farthest(rest, answer) : highest(rest);
       rest &= ~bit_of(node);
       std::optional<Hand> cheapest;
       std::int64_t least = kNoLimit;
@@ -144,7 +152,7 @@ class Search {
         least = *cost;
         cheapest = without(hand, party, node);
       }
-      if (!cheapest && !skip) return std::nullopt;
+      if (!cheapest && blocked == Blocked::kStop) return std::nullopt;
       if (!cheapest) continue;
       hand = std::move(*cheapest);
       answer &= ~bit_of(node);
@@ -153,39 +161,119 @@ class Search {
     return left == 0 ? std::optional(answer) : std::nullopt;
   }
 
+  // The node of `rest` that is farthest from the others of `answer`, the highest of equals.
+  int farthest(Mask rest, Mask answer) const {
+    if (problem_.closeness == nullptr) return highest(rest);
+    int found = highest(rest);
+    std::int64_t least = kNoLimit;
+    for_each_node(rest, [&](int node) {
+      const std::int64_t others = problem_.closeness->total(answer & ~bit_of(node));
+      if (others > least) return;
+      least = others;
+      found = node;
+    });
+    return found;
+  }
+
   // Decides on the highest node of `rest`. Leaving it out is tried first, so that the first
   // answer found is the lowest. True: stop, the answer is found.
   bool descend(Mask rest, const Hands& hands) {
     if (outs_ == 0) return finish(rest);
     const int dear = problem_.closeness == nullptr ? 1 : 8;
     if (!effort_.use(dear + static_cast<int>(hands.size()))) return false;
-    if (!can_span(rest) || !is_close_enough(rest)) return false;
+    Mask fixed = 0;
+    Mask open = rest;
+    if (problem_.parties.size() == 1 && !is_plain()) {
+      fixed = must_stay(hands.front(), rest);
+      open &= ~must_go(hands.front(), rest);
+    }
+    if (count(fixed) > ins_ || (fixed & ~open) != 0 || count(open) < ins_) return false;
+    if (!can_span(fixed, open & ~fixed) || !is_close_enough(fixed, open & ~fixed)) return false;
     Hands able;
     for (const Hand& hand : hands) {
-      if (can_drop_enough(hand, rest)) able.push_back(hand);
+      if (can_drop_enough(hand, rest, outs_)) able.push_back(hand);
     }
+    if (able.empty() && is_trimmed()) able = deal_again(rest);
     if (able.empty()) return false;
     std::vector<std::int64_t> key = key_of(rest, able);
     if (dead_ends_.contains(key)) return false;
     const int node = highest(rest);
     const Mask below = rest & ~bit_of(node);
-    const Hands next = all_without(able, node);
-    if (!next.empty()) {
-      --outs_;
-      const bool found = descend(below, next);
-      ++outs_;
-      if (found) return true;
-    }
-    if (ins_ > 0) {
-      --ins_;
-      kept_ |= bit_of(node);
-      const bool found = descend(below, able);
-      kept_ &= ~bit_of(node);
-      ++ins_;
-      if (found) return true;
-    }
-    dead_ends_.insert(std::move(key));
+    if (leave_out(node, below, able) || keep(node, below, able)) return true;
+    if (!is_trimmed()) dead_ends_.insert(std::move(key));
     return false;
+  }
+
+  bool leave_out(int node, Mask below, const Hands& hands) {
+    --outs_;
+    out_ |= bit_of(node);
+    Hands next = all_without(hands, node);
+    if (next.empty() && is_trimmed()) next = deal_again(below);
+    if (is_trimmed() && next.size() > kBeam) keep_easiest(next);
+    const bool found = !next.empty() && descend(below, next);
+    out_ &= ~bit_of(node);
+    ++outs_;
+    return found;
+  }
+
+  bool keep(int node, Mask below, const Hands& hands) {
+    if (ins_ == 0) return false;
+    --ins_;
+    kept_ |= bit_of(node);
+    const bool found = descend(below, hands);
+    kept_ &= ~bit_of(node);
+    ++ins_;
+    return found;
+  }
+
+  // Where distances count, most sets of nodes can be left out in a great many ways, so only
+  // a few are carried along and the others are worked out when those come to an end.
+  bool is_trimmed() const { return problem_.closeness != nullptr && problem_.parties.size() > 1; }
+
+  void keep_easiest(Hands& hands) const {
+    std::vector<std::pair<double, std::size_t>> tightest;
+    for (std::size_t i = 0; i < hands.size(); ++i) {
+      double least = 1;
+      for (std::size_t s = 0; s < hands[i].slack.size(); ++s) {
+        const auto before = static_cast<double>(std::max<std::int64_t>(1, all_.slack[s]));
+        least = std::min(least, static_cast<double>(hands[i].slack[s]) / before);
+      }
+      tightest.emplace_back(-least, i);
+    }
+    std::sort(tightest.begin(), tightest.end());
+    Hands kept;
+    for (std::size_t i = 0; i < kBeam; ++i) kept.push_back(std::move(hands[tightest[i].second]));
+    hands = std::move(kept);
+  }
+
+  // All ways to leave out what is out, from the start; the heaviest nodes first.
+  Hands deal_again(Mask rest) {
+    std::vector<std::pair<double, int>> heaviest;
+    for_each_node(out_, [&](int node) {
+      double weight = 0;
+      std::size_t at = 0;
+      for (const Party& party : problem_.parties) {
+        for (const Party::Stock& stock : party.stocks()) {
+          const auto slack = static_cast<double>(std::max<std::int64_t>(1, all_.slack[at++]));
+          weight += static_cast<double>(stock.alone[static_cast<std::size_t>(node)]) / slack;
+        }
+      }
+      heaviest.emplace_back(-weight, node);
+    });
+    std::sort(heaviest.begin(), heaviest.end());
+    Hands hands{all_};
+    Mask left = out_;
+    for (const auto& [weight, node] : heaviest) {
+      left &= ~bit_of(node);
+      Hands next;
+      for (Hand& hand : all_without(hands, node)) {
+        if (can_drop_enough(hand, left | rest, count(left) + outs_))
+          next.push_back(std::move(hand));
+      }
+      hands = std::move(next);
+      if (!effort_.use(1 + static_cast<int>(hands.size()))) return {};
+    }
+    return hands;
   }
 
   // Nothing more has to go: all of `rest` stays.
@@ -298,9 +386,65 @@ class Search {
     return hand;
   }
 
-  // Whether the parties together could do without as many nodes of `rest` as must go, if
-  // each could always give up its lightest ones.
-  bool can_drop_enough(const Hand& hand, Mask rest) const {
+  // The nodes of `rest` that a single party cannot do without, given that others must go
+  // as well: even with the lightest of these it would lose too much.
+  Mask must_stay(const Hand& hand, Mask rest) const {
+    Mask stay = rest & problem_.parties.front().required();
+    for (std::size_t i = 0; i < hand.slack.size(); ++i) {
+      const Party::Stock& stock = problem_.parties.front().stocks()[i];
+      const Lightest lightest = lightest_of(stock, rest, outs_);
+      for_each_node(rest & ~stay, [&](int node) {
+        const std::int64_t own = stock.alone[static_cast<std::size_t>(node)];
+        const bool is_one = (lightest.nodes & bit_of(node)) != 0;
+        if (lightest.sum - (is_one ? own : lightest.heaviest) + own > hand.slack[i]) {
+          stay |= bit_of(node);
+        }
+      });
+    }
+    return stay;
+  }
+
+  // Those that it must do without, because without any other it would lose too much.
+  Mask must_go(const Hand& hand, Mask rest) const {
+    Mask go = 0;
+    for (std::size_t i = 0; i < hand.slack.size(); ++i) {
+      const Party::Stock& stock = problem_.parties.front().stocks()[i];
+      const Lightest lightest = lightest_of(stock, rest, outs_);
+      for_each_node(lightest.nodes, [&](int node) {
+        const std::int64_t own = stock.alone[static_cast<std::size_t>(node)];
+        if (lightest.sum - own + lightest.next > hand.slack[i]) go |= bit_of(node);
+      });
+    }
+    return go;
+  }
+
+  // The lightest nodes of `rest`: as many as asked for, their sum, the heaviest of them and
+  // the next heavier one.
+  struct Lightest {
+    Mask nodes = 0;
+    std::int64_t sum = 0;
+    std::int64_t heaviest = 0;
+    std::int64_t next = kNoLimit / 4;
+  };
+  static Lightest lightest_of(const Party::Stock& stock, Mask rest, int how_many) {
+    Lightest lightest;
+    for (const int node : stock.lightest_first) {
+      if ((rest & bit_of(node)) == 0) continue;
+      const std::int64_t own = stock.alone[static_cast<std::size_t>(node)];
+      if (count(lightest.nodes) == how_many) {
+        lightest.next = own;
+        break;
+      }
+      lightest.nodes |= bit_of(node);
+      lightest.sum += own;
+      lightest.heaviest = own;
+    }
+    return lightest;
+  }
+
+  // Whether the parties together could do without `outs` nodes of `rest`, if each could
+  // always give up its lightest ones.
+  bool can_drop_enough(const Hand& hand, Mask rest, int outs) const {
     int sum = 0;
     std::size_t at = 0;
     for (const Party& party : problem_.parties) {
@@ -310,7 +454,7 @@ class Search {
         most = std::min(most, most_droppable(stock, free, hand.slack[at++], most));
       }
       sum += most;
-      if (sum >= outs_) return true;
+      if (sum >= outs) return true;
     }
     return false;
   }
@@ -333,38 +477,65 @@ class Search {
                                           [&](Mask nodes) { return (nodes & mask) != 0; }));
   }
 
-  // Whether the right number of sockets can still be touched, and whether they could hold
-  // what is needed if the richest ones were chosen.
-  bool can_span(Mask rest) const {
+  // Whether the right number of sockets can still be touched by the right number of nodes
+  // in a way that gives enough of each stock taken alone.
+  bool can_span(Mask fixed, Mask rest) const {
     if (!problem_.span) return true;
-    const auto spare = static_cast<std::size_t>(std::max(0, problem_.span->count - touched(kept_)));
-    if (touched(kept_) > problem_.span->count) return false;
-    if (touched(kept_ | rest) < problem_.span->count) return false;
-    Mask open = kept_;
-    std::vector<Mask> closed;
+    const Mask kept = kept_ | fixed;
+    if (touched(kept) > problem_.span->count) return false;
+    if (touched(kept | rest) < problem_.span->count) return false;
+    Mask seen = 0;
     for (const Mask socket : problem_.span->sockets) {
-      if ((socket & kept_) != 0) {
-        open |= socket & rest;
-      } else {
-        closed.push_back(socket & rest);
-      }
+      if ((seen & socket) != 0) return true;  // they overlap: no bound is known
+      seen |= socket;
     }
-    for (const Party& party : problem_.parties) {
-      for (const Party::Stock& stock : party.stocks()) {
-        std::int64_t sum = stock.reach(open);
-        std::vector<std::int64_t> others;
-        for (const Mask socket : closed) others.push_back(stock.reach(socket));
-        std::sort(others.rbegin(), others.rend());
-        for (std::size_t i = 0; i < std::min(others.size(), spare); ++i) sum += others[i];
-        if (sum < stock.needed) return false;
-      }
-    }
-    return true;
+    const auto& stocks = problem_.parties.front().stocks();
+    return std::all_of(stocks.begin(), stocks.end(), [&](const Party::Stock& stock) {
+      return richest_span(stock, kept, rest, ins_ - count(fixed)) >= stock.needed;
+    });
   }
 
-  bool is_close_enough(Mask rest) {
+  // The most of a stock within reach of `kept` and `more` nodes of `rest` that touch the
+  // right number of sockets together. Too much rather than too little where piles are shared.
+  std::int64_t richest_span(const Party::Stock& stock, Mask kept, Mask rest, int more) const {
+    const auto wide = static_cast<std::size_t>(problem_.span->count) + 1;
+    const auto high = static_cast<std::size_t>(more) + 1;
+    std::vector<std::int64_t> best(wide * high, -1);  // by sockets touched and nodes added
+    best[0] = 0;
+    for (const Mask socket : problem_.span->sockets) {
+      std::vector<std::int64_t> adds;
+      for_each_node(socket & rest,
+                    [&](int node) { adds.push_back(stock.alone[static_cast<std::size_t>(node)]); });
+      std::sort(adds.rbegin(), adds.rend());
+      std::vector<std::int64_t> next(wide * high, -1);
+      for (std::size_t at = 0; at < best.size(); ++at) {
+        if (best[at] < 0) continue;
+        std::int64_t sum = best[at];
+        for (std::size_t added = 0; added <= adds.size(); ++added) {
+          if (added > 0) sum += adds[added - 1];
+          const std::size_t sockets = at / high + ((added > 0 || (socket & kept) != 0) ? 1 : 0);
+          const std::size_t nodes = at % high + added;
+          if (sockets >= wide || nodes >= high) break;
+          std::int64_t& entry = next[sockets * high + nodes];
+          entry = std::max(entry, sum);
+        }
+      }
+      best = std::move(next);
+    }
+    if (best.back() < 0) return -1;
+    std::int64_t shared = 0;
+    for (const auto& [nodes, amount] : stock.shared) shared += amount;
+    return best.back() + shared + alone_sum(stock, kept);
+  }
+  static std::int64_t alone_sum(const Party::Stock& stock, Mask mask) {
+    std::int64_t sum = 0;
+    for_each_node(mask, [&](int node) { sum += stock.alone[static_cast<std::size_t>(node)]; });
+    return sum;
+  }
+
+  bool is_close_enough(Mask fixed, Mask rest) {
     if (problem_.closeness == nullptr) return true;
-    const std::int64_t bound = problem_.closeness->bound(kept_, rest, ins_);
+    const std::int64_t bound = problem_.closeness->bound(kept_ | fixed, rest, ins_ - count(fixed));
     if (bound <= limit_) return true;
     next_limit_ = std::min(next_limit_, bound);
     return false;
@@ -383,7 +554,9 @@ class Search {
 
   const SearchProblem& problem_;
   Effort& effort_;
+  Hand all_;  // before anything is left out
   Mask kept_ = 0;
+  Mask out_ = 0;
   int outs_ = 0;  // nodes that must still be left out
   int ins_ = 0;   // nodes that must still be kept
   std::int64_t limit_ = kNoLimit;
