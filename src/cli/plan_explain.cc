@@ -33,7 +33,7 @@ std::string hints_text(const HintsShown& shown) {
     if (!all && parts.size() == kHintsOfMany) break;
     parts.push_back(hint_text(hint));
   }
-  const std::string text = fmt::format("{}", fmt::join(parts, ", "));
+  std::string text = fmt::format("{}", fmt::join(parts, ", "));
   if (all) return text;
   return fmt::format("{}, ... of {}{} hints, the narrowest of {}", text,
                      shown.at_least ? "more than " : "", shown.count,
