@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <iterator>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -11,6 +11,9 @@
 namespace corehold {
 namespace {
 
+// So many hints are worth reading where there are too many to read them all.
+constexpr std::size_t kHintsOfMany = 4;
+
 std::string nodes_text(const std::optional<NodeSet>& nodes) {
   if (!nodes) return "any NUMA node";
   return nodes->empty() ? "no NUMA node" : "NUMA " + nodes->str();
@@ -20,20 +23,21 @@ std::string hint_text(const Hint& hint) {
   return nodes_text(hint.nodes) + (hint.preferred ? " (preferred)" : "");
 }
 
-// "NUMA 0 (preferred), NUMA 1 (preferred), NUMA 0-1"
+// "NUMA 0 (preferred), NUMA 1 (preferred), NUMA 0-1"; of many the first few.
 std::string hints_text(const HintsShown& shown) {
   if (shown.indifferent) return "anywhere";
   if (shown.count == 0) return "nowhere";
-  std::string text;
+  const bool all = shown.count == shown.hints.size() && !shown.at_least;
+  std::vector<std::string> parts;
   for (const Hint& hint : shown.hints) {
-    if (!text.empty()) text += ", ";
-    text += hint_text(hint);
+    if (!all && parts.size() == kHintsOfMany) break;
+    parts.push_back(hint_text(hint));
   }
-  if (shown.count > shown.hints.size()) {
-    fmt::format_to(std::back_inserter(text), "; {} of {}{} hints", shown.hints.size(),
-                   shown.at_least ? "more than " : "", shown.count);
-  }
-  return text;
+  std::string text = fmt::format("{}", fmt::join(parts, ", "));
+  if (all) return text;
+  return fmt::format("{}, ... of {}{} hints, the narrowest of {}", text,
+                     shown.at_least ? "more than " : "", shown.count,
+                     counted(static_cast<std::size_t>(shown.narrowest), "NUMA node"));
 }
 
 std::string verdict_text(const TopologyOptions& options, const Merged& merged) {

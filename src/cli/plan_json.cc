@@ -109,6 +109,7 @@ json::object alignment_json(const AlignmentShown& alignment) {
                          {"anywhere", shown.indifferent},
                          {"count", shown.count},
                          {"counted", !shown.at_least},
+                         {"narrowest", shown.narrowest},
                          {"hints", std::move(hints)}});
   }
   return {{"hints", std::move(resources)},

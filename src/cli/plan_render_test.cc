@@ -125,6 +125,7 @@ TEST_F(PlanRendering, ExplainsTheWholeChain) {
                                    {.resource = "memory",
                                     .count = 99,
                                     .at_least = true,
+                                    .narrowest = 1,
                                     .hints = {hint({NodeId(0)}, true)}}},
                      .merged = {.hint = hint({NodeId(0)}, true), .admit = true}};
   container.affinity = NodeSet{NodeId(0)};
@@ -139,7 +140,9 @@ TEST_F(PlanRendering, ExplainsTheWholeChain) {
             "cpu         4 exclusive: because\n"
             "hints       cpu              NUMA 0 (preferred), NUMA 1 (preferred), NUMA 0-1\n"
             "            example.com/nic  anywhere\n"
-            "            memory           NUMA 0 (preferred); 1 of more than 99 hints\n"
+            "            memory           NUMA 0 (preferred), ... of more than 99 hints, the "
+            "narrowest of 1 NUMA "
+            "node\n"
             "merged      NUMA 0 (preferred)\n"
             "verdict     restricted admits it\n"
             "candidates  2-31, 30 CPUs\n"

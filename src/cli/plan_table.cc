@@ -52,6 +52,7 @@ std::vector<Row> set_rows(const PlanReport& report) {
     digits = std::max(digits, std::to_string(line.cpus.size()).size());
   }
   std::vector<Row> rows;
+  rows.reserve(lines.size());
   for (const Line& line : lines) {
     rows.push_back(
         {line.name, fmt::format("{:<{}}  {:>{}} CPU{}{}", shown(line.cpus), width, line.cpus.size(),

@@ -32,10 +32,12 @@ PlanReport report_of(const Topology& topology, const std::vector<Given>& given) 
 
 PlanReport crowded(const Topology& topology, int count, int size) {
   std::vector<std::string> lists;
+  lists.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     lists.push_back(fmt::format("{}-{}", 2 + i * size, 1 + (i + 1) * size));
   }
   std::vector<Given> given;
+  given.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     given.push_back({.pod = fmt::format("team-{}/worker-{}", i % 3, i),
                      .container = "main",

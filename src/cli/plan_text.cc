@@ -56,7 +56,7 @@ std::string_view name_of(Container::Kind kind) {
 }
 
 std::string container_name(const PlannedContainer& container) {
-  const std::string name = on_one_line(container.name);
+  std::string name = on_one_line(container.name);
   if (container.kind == Container::Kind::kApp) return name;
   return fmt::format("{} ({})", name, name_of(container.kind));
 }

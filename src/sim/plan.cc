@@ -2,7 +2,7 @@
 #include "sim/plan.h"
 
 #include <algorithm>
-#include <iterator>
+#include <limits>
 
 #include "hints/family.h"
 #include "policy/request.h"
@@ -22,6 +22,7 @@ HintsShown hints_shown(const ResourceHints& resource) {
   std::vector<Hint> all = list_hints(*resource.family, kHintsCounted + 1);
   shown.at_least = all.size() > kHintsCounted;
   shown.count = std::min(all.size(), kHintsCounted);
+  if (!all.empty() && all.front().nodes) shown.narrowest = all.front().nodes->size();
   if (all.size() > kHintsShown) {
     std::stable_partition(all.begin(), all.end(), [](const Hint& hint) { return hint.preferred; });
     all.resize(kHintsShown);
@@ -99,7 +100,9 @@ class Planner {
     } else {
       bookings_ = decision.after;
       finish_init_containers(pod);
-      report_.requested_milli += cpu_milli(pod);
+      // What does not fit 64 bits becomes the largest that does.
+      const std::int64_t room = std::numeric_limits<std::int64_t>::max() - report_.requested_milli;
+      report_.requested_milli += std::min(room, cpu_milli(pod));
     }
     report_.pods.push_back(std::move(planned));
   }

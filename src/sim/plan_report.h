@@ -26,7 +26,8 @@ struct HintsShown {
   bool indifferent = false;   // it does not care where
   std::uint64_t count = 0;    // of all hints
   bool at_least = false;      // there are more than `count`; they were not all counted
-  std::vector<Hint> hints{};  // preferred ones first, then narrowest first
+  int narrowest = 0;          // NUMA nodes of the narrowest; 0: there is none
+  std::vector<Hint> hints{};  // all, or of many some: preferred ones first, then narrowest first
 };
 
 // One merge of hints.

@@ -158,6 +158,12 @@ TEST_F(PlanOnAServer, MemoryIsCountedWhereTheConfigurationSaysSo) {
             "20Gi of memory asked for, free: 2Gi in NUMA 0, 8Gi in NUMA 1");
 }
 
+TEST_F(PlanOnAServer, RequestsBeyondCountingAreJustMany) {
+  const PlanReport made = planned(
+      {pod_of("a", {"main cpu=9000000000000000.."}), pod_of("b", {"main cpu=9000000000000000.."})});
+  EXPECT_GT(made.requested_milli, 9'000'000'000'000'000'000);
+}
+
 TEST_F(PlanOnAServer, PolicyNoneGivesNothing) {
   config_ = Config{};
   const PlanReport made = planned({pod_of("a", {"main cpu=2 memory=1Gi"})});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -106,7 +107,9 @@ class Explanation {
 
   void explain_cpu_placement(const HintFamily& family, bool whole_pod) {
     const int asked =
-        whole_pod ? static_cast<int>(exclusive_cpus(pod_, node_.pod_gates)) : failed().cpus_asked;
+        whole_pod ? static_cast<int>(std::min<std::int64_t>(exclusive_cpus(pod_, node_.pod_gates),
+                                                            std::numeric_limits<int>::max()))
+                  : failed().cpus_asked;
     const CpuSet free = free_cpus();
     std::vector<std::string> nodes;
     int most = 0;
