@@ -12,6 +12,11 @@ namespace {
 
 constexpr int kNarrowestEffort = 20'000;
 
+// On more nodes than this sets can be so many, and those that count so few, that they are
+// not all looked at.
+constexpr int kFewNodes = 20;
+constexpr std::size_t kMostSteps = 1'000'000;
+
 // Walks the sets of a threshold of one size in the order of their lists of ids, with the
 // reach of every need carried along.
 class Lister {
@@ -28,6 +33,9 @@ class Lister {
     }
     reach_.assign((nodes_.size() + 1) * stocks, 0);
   }
+
+  // At most so many steps are taken from now on; fewer sets are listed then.
+  void limit(std::size_t steps) { steps_left_ = steps; }
 
   void list(int size) {
     right_size_ = size == preference_.size;
@@ -53,7 +61,8 @@ class Lister {
       if (reached[s] + more * richest_[first * stocks + s] < party_.stocks()[s].needed) return;
     }
     const std::size_t last = nodes_.size() - static_cast<std::size_t>(more);
-    for (std::size_t i = first; i <= last && hints_.size() < most_; ++i) {
+    for (std::size_t i = first; i <= last && hints_.size() < most_ && steps_left_ > 0; ++i) {
+      --steps_left_;
       const int node = nodes_[i];
       const Mask larger = mask | bit_of(node);
       if (more == 1) {
@@ -86,6 +95,7 @@ class Lister {
   std::size_t most_;
   std::vector<Hint>& hints_;
   bool right_size_ = false;
+  std::size_t steps_left_ = std::numeric_limits<std::size_t>::max();
   std::vector<int> nodes_{};
   std::vector<std::int64_t> richest_{};  // by position and stock: the most one later node adds
   std::vector<std::int64_t> reach_{};    // by depth and stock
@@ -164,6 +174,7 @@ std::vector<Hint> list_hints(const HintFamily& family, std::size_t most) {
     const int nodes = family.threshold->within.size();
     hints.reserve(std::min(most, subsets(nodes)));
     Lister lister(family, most, hints);
+    if (nodes > kFewNodes) lister.limit(kMostSteps);
     for (int size = 1; size <= nodes && hints.size() < most; ++size) lister.list(size);
   }
   if (!family.listed.empty()) {

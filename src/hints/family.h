@@ -33,6 +33,8 @@ bool is_empty(const HintFamily& family);
 
 // The hints, by size and then by their lists of node ids, and no more than `most` of
 // them. There can be 2^n: bound `most` where the number of nodes is not known to be small.
+// On more than 20 nodes the listing ends after a fixed number of steps, whether or not all
+// hints, or any, have been come to.
 std::vector<Hint> list_hints(const HintFamily& family,
                              std::size_t most = std::numeric_limits<std::size_t>::max());
 

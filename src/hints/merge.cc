@@ -196,27 +196,29 @@ class Merger {
             .closeness = closeness_ ? &*closeness_ : nullptr};
   }
 
-  // What the resources' choices from their lists leave in common, for each set of
+  // What the resources' choices from their lists leave in common, for each list of
   // resources whose threshold is still to be met.
-  using Branches = std::map<std::uint64_t, std::vector<Mask>>;
+  using Branches = std::map<std::vector<std::size_t>, std::vector<Mask>>;
 
   Branches branches() {
-    Branches now{{0, {nodes_}}};
+    Branches now{{{}, {nodes_}}};
     for (std::size_t i = 0; i < resources_.size(); ++i) {
       const Choices& choices = resources_[i];
       Branches next;
-      for (const auto& [open, masks] : now) {
-        std::vector<Mask>& same = next[open];
-        append_common(same, masks, choices);
-        if (choices.party) next[open | (std::uint64_t{1} << i)] = masks;
+      for (auto& [open, masks] : now) {
+        std::vector<Mask> common = common_with(masks, choices);
+        if (!common.empty()) next[open] = std::move(common);
+        if (!choices.party) continue;
+        std::vector<std::size_t> wider = open;
+        wider.push_back(i);
+        next[std::move(wider)] = std::move(masks);
       }
       now = std::move(next);
     }
     return now;
   }
 
-  void append_common(std::vector<Mask>& into, const std::vector<Mask>& masks,
-                     const Choices& choices) {
+  std::vector<Mask> common_with(const std::vector<Mask>& masks, const Choices& choices) {
     MaskBag bag(nodes_);
     if (choices.any) bag.insert(masks);
     // Large sets first: they leave the most different intersections.
@@ -226,7 +228,7 @@ class Merger {
       effort_.spent = true;
       break;
     }
-    into = bag.take();
+    return bag.take();
   }
 
   // Sets without duplicates and without the empty one.
@@ -303,9 +305,8 @@ class Merger {
     std::optional<Mask> best;
     for (const auto& [open, masks] : all) {
       std::vector<Party> parties;
-      for (std::size_t i = 0; i < resources_.size(); ++i) {
-        if (((open >> i) & 1) != 0) parties.push_back(*resources_[i].party);
-      }
+      parties.reserve(open.size());
+      for (const std::size_t resource : open) parties.push_back(*resources_[resource].party);
       std::set<Mask> pools;
       for (const Mask mask : masks) {
         Mask pool = mask;

@@ -108,6 +108,23 @@ TEST(MergeOnManyNodes, NeedsNoListOfHints) {
   EXPECT_TRUE(merged.exact);
 }
 
+// A container may ask for any number of kinds of devices.
+TEST(MergeOnManyNodes, CostDoesNotExplodeWithTheNumberOfResources) {
+  const Topology large = machine("2s4n4c");
+  std::vector<ResourceHints> resources;
+  for (int i = 0; i < 70; ++i) {
+    HintFamily family;
+    Threshold& threshold = family.threshold.emplace();
+    threshold.within = nodes("0-7");
+    threshold.needs.push_back({.piles = {{.nodes = {NodeId(i % 8)}, .amount = 1}}, .amount = 1});
+    family.preference.size = 1;
+    resources.push_back({.resource = std::to_string(i), .family = family});
+  }
+  const Merged merged = merge(numa_map(large), resources, {.policy = kBestEffort});
+  EXPECT_EQ(merged.hint.nodes->str(), "0");
+  EXPECT_FALSE(merged.hint.preferred);
+}
+
 TEST(MergeOnManyNodes, SaysWhenTheSearchWasCutShort) {
   // Distances without any structure, amounts that fit together in few ways.
   NumaMap map;

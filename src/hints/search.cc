@@ -27,6 +27,9 @@ struct Hand {
   auto operator<=>(const Hand&) const = default;
 };
 
+// For a search in which distances no longer count.
+constexpr int kEffortAnywhere = 20'000;
+
 // How many hands are carried along where there may be too many.
 constexpr std::size_t kBeam = 3;
 
@@ -428,7 +431,14 @@ class Search {
 }  // namespace
 
 std::optional<Mask> find_best(const SearchProblem& problem, Effort& effort) {
-  return Search(problem, effort).run();
+  const bool was_spent = effort.spent;
+  auto found = Search(problem, effort).run();
+  if (found || !effort.spent || was_spent || problem.closeness == nullptr) return found;
+  // No time to find the closest nodes: any that do are better than none.
+  SearchProblem anywhere = problem;
+  anywhere.closeness = nullptr;
+  Effort more{.left = kEffortAnywhere};
+  return Search(anywhere, more).run();
 }
 
 }  // namespace corehold
