@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace corehold {
 namespace {
 
@@ -72,6 +74,11 @@ const GateInfo* find_gate(std::string_view name) {
   const auto* found = std::find_if(kGates.begin(), kGates.end(),
                                    [name](const GateInfo& row) { return row.name == name; });
   return found == kGates.end() ? nullptr : found;
+}
+
+std::string gate_of_stage(std::string_view prefix, OptionStage stage) {
+  if (stage == OptionStage::kStable) return "";
+  return fmt::format("{}{}Options", prefix, stage == OptionStage::kAlpha ? "Alpha" : "Beta");
 }
 
 FeatureGates::FeatureGates() {

@@ -52,6 +52,13 @@ const GateInfo& info(Gate gate);
 // Null for a gate that Corehold does not know.
 const GateInfo* find_gate(std::string_view name);
 
+// What the gates of policy options begin with.
+inline constexpr std::string_view kCpuOptionGates = "CPUManagerPolicy";
+inline constexpr std::string_view kTopologyOptionGates = "TopologyManagerPolicy";
+
+// "CPUManagerPolicyAlphaOptions"; "" for stable options, which need none.
+std::string gate_of_stage(std::string_view prefix, OptionStage stage);
+
 class FeatureGates {
  public:
   FeatureGates();

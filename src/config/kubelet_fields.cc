@@ -38,12 +38,21 @@ void read_topology_scope(const Node& node, TopologyScope& into, Reading& reading
   into = *scope;
 }
 
-// Names and values as strings; what they mean is for the rules, which know the gates.
+// A value that should have been a string as the string it was meant to be.
+std::optional<std::string> meant_text(const boost::json::value& value) {
+  if (value.is_bool()) return value.get_bool() ? "true" : "false";
+  if (value.is_int64()) return fmt::to_string(value.get_int64());
+  return std::nullopt;
+}
+
+// Names and values as strings; what they mean is for the rules, which know the gates. A
+// value of the wrong type is a mistake and does not keep the rules from finding others.
 void read_options(const Node& node, std::map<std::string, std::string>& into, Reading& reading) {
   if (!expect_object(node, reading)) return;
   for (const auto& [name, member] : node.members()) {
     reading.given(member);
-    const auto text = text_of(member, reading);
+    auto text = text_of(member, reading);
+    if (!text) text = meant_text(member.value());
     if (text) into.emplace(name, clipped(*text));
   }
 }

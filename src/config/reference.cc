@@ -91,9 +91,9 @@ void add_options(std::string& page, std::string_view title, std::string_view gat
       "|---|---|---|---|---|---|\n",
       title);
   for (const OptionInfo& option : options) {
-    std::string gate = "none";
-    if (option.stage == OptionStage::kBeta) gate = fmt::format("`{}BetaOptions`", gate_prefix);
-    if (option.stage == OptionStage::kAlpha) gate = fmt::format("`{}AlphaOptions`", gate_prefix);
+    const std::string gate = option.stage == OptionStage::kStable
+                                 ? "none"
+                                 : fmt::format("`{}`", gate_of_stage(gate_prefix, option.stage));
     page += fmt::format("| `{}` | {} | {} | {} | `{}` | {} |\n", option.name, name_of(option.stage),
                         gate, cell(option.values), option.standard, cell(option.meaning));
   }
@@ -120,7 +120,7 @@ void add_gates(std::string& page) {
 std::string reference_page() {
   std::string page(kBeginning);
   add_fields(page, "KubeletConfiguration", kubelet_field_lines());
-  add_options(page, "cpuManagerPolicyOptions", "CPUManagerPolicy", static_option_table());
+  add_options(page, "cpuManagerPolicyOptions", kCpuOptionGates, static_option_table());
   page +=
       "\n`full-pcpus-only` and `distribute-cpus-across-cores` exclude each other, and so do\n"
       "`distribute-cpus-across-numa` and `distribute-cpus-across-cores`. `align-by-socket` does "
@@ -130,8 +130,7 @@ std::string reference_page() {
       "`scale-delay-time` above zero needs `InPlacePodVerticalScalingExclusiveCPUs`. What each "
       "option does is\n"
       "in [policies](policies.md).\n";
-  add_options(page, "topologyManagerPolicyOptions", "TopologyManagerPolicy",
-              topology_option_table());
+  add_options(page, "topologyManagerPolicyOptions", kTopologyOptionGates, topology_option_table());
   add_gates(page);
   add_fields(page, "CoreholdConfiguration", corehold_field_lines());
   return page;

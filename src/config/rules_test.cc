@@ -50,13 +50,67 @@ TEST(PolicyOptionsRule, EveryBadOptionHasItsLine) {
                           "featureGates: {CPUManagerPolicyBetaOptions: false}\n")),
       ElementsAre(
           "6: cpuManagerPolicyOptions.strict-cpu-reservation: bad value for option "
-          "\"strict-cpu-reservation\": strconv.ParseBool: parsing \"x\": invalid syntax",
+          "\"strict-cpu-reservation\": strconv.ParseBool: parsing \"x\": invalid syntax; write "
+          "\"true\" or \"false\"",
           "7: cpuManagerPolicyOptions.full-pcpu-only: unknown CPU Manager Policy option: "
           "\"full-pcpu-only\"; did you mean full-pcpus-only?",
           "8: cpuManagerPolicyOptions.align-by-socket: CPU Manager Policy Alpha-level Options not "
-          "enabled, but option \"align-by-socket\" provided",
+          "enabled, but option \"align-by-socket\" provided; set CPUManagerPolicyAlphaOptions: "
+          "true "
+          "in featureGates",
           "9: cpuManagerPolicyOptions.distribute-cpus-across-numa: CPU Manager Policy Beta-level "
-          "Options not enabled, but option \"distribute-cpus-across-numa\" provided"));
+          "Options not enabled, but option \"distribute-cpus-across-numa\" provided; set "
+          "CPUManagerPolicyBetaOptions: true in featureGates"));
+}
+
+TEST(PolicyOptionsRule, NoMistakeHidesAnother) {
+  const std::string gate = "; set CPUManagerPolicyAlphaOptions: true in featureGates";
+  EXPECT_THAT(
+      mistakes_in(kubelet(std::string(kStatic) +
+                          "cpuManagerPolicyOptions:\n  full-pcpus-only: \"yes\"\n"
+                          "  distribute-cpus-across-cores: true\n"
+                          "  scale-delay-time: \"20s\"\n  align-by-socket: \"on\"\n")),
+      ElementsAre(
+          "6: cpuManagerPolicyOptions.full-pcpus-only: bad value for option \"full-pcpus-only\": "
+          "strconv.ParseBool: parsing \"yes\": invalid syntax; write \"true\" or \"false\"",
+          "7: cpuManagerPolicyOptions.distribute-cpus-across-cores: must be a string; put it in "
+          "quotes, as in \"true\"",
+          "7: cpuManagerPolicyOptions.distribute-cpus-across-cores: CPU Manager Policy Alpha-level "
+          "Options not enabled, but option \"distribute-cpus-across-cores\" provided" +
+              gate,
+          "7: cpuManagerPolicyOptions.distribute-cpus-across-cores: static policy options "
+          "full-pcpus-only and distribute-cpus-across-cores can not be used at the same time",
+          "8: cpuManagerPolicyOptions.scale-delay-time: CPU Manager Policy Alpha-level Options not "
+          "enabled, but option \"scale-delay-time\" provided" +
+              gate,
+          "8: cpuManagerPolicyOptions.scale-delay-time: bad value for option "
+          "\"scale-delay-time\": \"20s\" is longer than 10s; write 0s to 10s, as in \"5s\", "
+          "\"500ms\" or \"1.5s\"",
+          "8: cpuManagerPolicyOptions.scale-delay-time: option \"scale-delay-time\" is 20s but "
+          "feature gate InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or set the "
+          "option to 0s",
+          "9: cpuManagerPolicyOptions.align-by-socket: CPU Manager Policy Alpha-level Options not "
+          "enabled, but option \"align-by-socket\" provided" +
+              gate,
+          "9: cpuManagerPolicyOptions.align-by-socket: bad value for option \"align-by-socket\": "
+          "strconv.ParseBool: parsing \"on\": invalid syntax; write \"true\" or \"false\""));
+}
+
+TEST(PolicyOptionsRule, AValueThatIsMeantAsANoExcludesNothing) {
+  EXPECT_EQ(mistakes_in(kubelet(std::string(kStatic) +
+                                "cpuManagerPolicyOptions: {full-pcpus-only: \"no\", "
+                                "distribute-cpus-across-cores: \"true\", scale-delay-time: \"0\"}\n"
+                                "featureGates: {CPUManagerPolicyAlphaOptions: true}\n"))
+                .size(),
+            2U);
+}
+
+TEST(FeatureGates, OfAnOptionAreThoseOfItsStage) {
+  EXPECT_EQ(gate_of_stage(kCpuOptionGates, OptionStage::kAlpha),
+            info(Gate::kCpuManagerPolicyAlphaOptions).name);
+  EXPECT_EQ(gate_of_stage(kTopologyOptionGates, OptionStage::kBeta),
+            info(Gate::kTopologyManagerPolicyBetaOptions).name);
+  EXPECT_EQ(gate_of_stage(kTopologyOptionGates, OptionStage::kStable), "");
 }
 
 TEST(PolicyOptionsRule, BothExcludedPairsAreReported) {
