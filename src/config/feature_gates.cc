@@ -82,13 +82,13 @@ std::string gate_of_stage(std::string_view prefix, OptionStage stage) {
 }
 
 FeatureGates::FeatureGates() {
-  for (const GateInfo& row : kGates) set(row.gate, row.standard);
+  for (const GateInfo& row : kGates) set(row.gate, row.is_on_by_default);
 }
 
 std::vector<Gate> FeatureGates::changed() const {
   std::vector<Gate> gates;
   for (const GateInfo& row : kGates) {
-    if (is_on(row.gate) != row.standard) gates.push_back(row.gate);
+    if (is_on(row.gate) != row.is_on_by_default) gates.push_back(row.gate);
   }
   return gates;
 }

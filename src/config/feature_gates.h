@@ -41,7 +41,7 @@ struct GateInfo {
   Gate gate;
   std::string_view name;
   GateStage stage;
-  bool standard;                // the value of a gate that is not given
+  bool is_on_by_default;        // the value of a gate that is not given
   std::span<const Gate> needs;  // must be on while this one is
   std::string_view meaning;
 };

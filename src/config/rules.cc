@@ -121,6 +121,10 @@ void read_topology_options(Draft& draft, Reading& reading) {
     auto options = parse_topology_options(config.topology, {option}, kAll);
     if (options) {
       config.topology = *options;
+      if (config.topology.max_numa_nodes <= kMaxNodes) continue;
+      reading.mistake(field, fmt::format("{} NUMA nodes are the most that Corehold supports; write "
+                                         "\"{}\" or less",
+                                         kMaxNodes, kMaxNodes));
     } else {
       reading.mistake(
           field, options.error().message + nearest_option(option.first, topology_option_table()));
@@ -134,8 +138,6 @@ void note_overruled(const std::string& field, Reading& reading) {
 
 void count_reserved(Draft& draft, Reading& reading) {
   Config& config = draft.config;
-  config.kube_reserved_memory = draft.kube_reserved.memory;
-  config.system_reserved_memory = draft.system_reserved.memory;
   if (!config.reserved_cpus.empty()) {
     config.reserved_count = config.reserved_cpus.size();
     note_overruled("kubeReserved.cpu", reading);
@@ -159,31 +161,6 @@ void count_reserved(Draft& draft, Reading& reading) {
                     "the static policy requires systemreserved.cpu + kubereserved.cpu to be "
                     "greater than zero; give reservedSystemCPUs, or cpu in kubeReserved or "
                     "systemReserved");
-  }
-}
-
-void check_memory(const Config& config, Reading& reading) {
-  const bool is_static = config.memory_manager_policy == MemoryManagerPolicy::kStatic;
-  if (is_static && config.reserved_memory.empty() && !reading.is_wrong("reservedMemory")) {
-    reading.mistake("memoryManagerPolicy",
-                    "Static needs reservedMemory, the memory of each NUMA node that the system "
-                    "keeps");
-  }
-  if (!is_static && !config.reserved_memory.empty() && !reading.is_wrong("memoryManagerPolicy")) {
-    reading.note("reservedMemory", "without effect: memoryManagerPolicy is None");
-  }
-  if (!config.memory || reading.is_wrong("memory")) return;
-  for (const auto& [node, amounts] : config.reserved_memory) {
-    const auto found = config.memory->find(node);
-    for (const auto& [resource, bytes] : amounts) {
-      const std::int64_t total = found == config.memory->end() || !found->second.contains(resource)
-                                     ? 0
-                                     : found->second.at(resource);
-      if (bytes <= total) continue;
-      reading.mistake("reservedMemory",
-                      fmt::format("reserves {} bytes of {} on NUMA node {}, which has {} in memory",
-                                  bytes, resource, node.value, total));
-    }
   }
 }
 
@@ -214,7 +191,7 @@ void apply_rules(Draft& draft, Reading& reading) {
   read_topology_options(draft, reading);
   read_cpu_options(draft, reading);
   count_reserved(draft, reading);
-  check_memory(config, reading);
+  check_memory(draft, reading);
   check_runtime(config.runtime, reading);
   if (reading.is_given("minSharedCPUs") && !config.static_options.strict_cpu_reservation) {
     reading.note("minSharedCPUs", "without effect: strict-cpu-reservation is not on");
