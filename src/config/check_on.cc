@@ -73,8 +73,10 @@ class MachineCheck {
     if (most >= 1) return fmt::format("reserve at most {} {}", most, most == 1 ? "CPU" : "CPUs");
     return fmt::format(
         "the machine is too small: it has {} {}, and at least one is reserved and {} shared; "
-        "lower minSharedCPUs or drop strict-cpu-reservation",
-        topology_.cpu_count(), topology_.cpu_count() == 1 ? "CPU" : "CPUs", least);
+        "{}drop "
+        "strict-cpu-reservation",
+        topology_.cpu_count(), topology_.cpu_count() == 1 ? "CPU" : "CPUs", least,
+        least > 1 && topology_.cpu_count() > 1 ? "lower minSharedCPUs or " : "");
   }
 
   // Each item on the nodes there are, and no more than they have. What the configuration

@@ -183,6 +183,12 @@ TEST(ConfigOnAMachine, LeavesEnoughToShare) {
             "reservedSystemCPUs: strict-cpu-reservation leaves 0 CPUs to share, minSharedCPUs is "
             "2; the machine is too small: it has 2 CPUs, and at least one is reserved and 2 "
             "shared; lower minSharedCPUs or drop strict-cpu-reservation");
+  EXPECT_EQ(error_on(kubelet("cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n"
+                             "cpuManagerPolicyOptions: {strict-cpu-reservation: \"true\"}\n"),
+                     "1s1c"),
+            "reservedSystemCPUs: strict-cpu-reservation leaves 0 CPUs to share, minSharedCPUs is "
+            "1; the machine is too small: it has 1 CPU, and at least one is reserved and 1 shared; "
+            "drop strict-cpu-reservation");
 }
 
 TEST(ConfigOnAMachine, NeedsItsNumaNodes) {
