@@ -24,7 +24,7 @@
 namespace corehold {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kCheckFooter =
     "FILE holds a KubeletConfiguration, a CoreholdConfiguration or both, as YAML; - is standard\n"
     "input. A file without mistakes is answered with the settings it gives, and with what has\n"
     "no effect; otherwise every mistake is told, with its line, and the exit code is 1.\n"
@@ -33,6 +33,15 @@ constexpr const char* kFooter =
     "  corehold config check /var/lib/kubelet/config.yaml\n"
     "  corehold config check --topology host node.yaml\n"
     "  corehold config check -o json - < node.yaml";
+
+constexpr const char* kReferenceFooter =
+    "The page names every field of KubeletConfiguration that Corehold honours, every field of\n"
+    "CoreholdConfiguration, the options of the policies and the feature gates. It is "
+    "docs/config.md.\n"
+    "\n"
+    "Examples:\n"
+    "  corehold config reference | less\n"
+    "  corehold config reference > config.md";
 
 struct Arguments {
   std::string file{};
@@ -118,13 +127,14 @@ void add_check(CLI::App& config, int& exit_code) {
       ->add_option("--topology", arguments->topology,
                    "Also check it against a machine: host, xml:FILE or synthetic:TEXT")
       ->type_name("SOURCE");
-  command->footer(kFooter);
+  command->footer(kCheckFooter);
   command->callback([arguments, &exit_code] { exit_code = check(*arguments); });
 }
 
 void add_reference(CLI::App& config, int& exit_code) {
   CLI::App* command = config.add_subcommand(
       "reference", "Print the page of every field with its default, in Markdown");
+  command->footer(kReferenceFooter);
   command->callback([&exit_code] { exit_code = answer(reference_page()); });
 }
 
@@ -133,7 +143,7 @@ void add_reference(CLI::App& config, int& exit_code) {
 void add_config(CLI::App& root, int& exit_code) {
   CLI::App* command = root.add_subcommand("config", "Check a configuration file");
   command->require_subcommand(1);
-  command->footer(kFooter);
+  command->footer("corehold config check --help and corehold config reference --help say more.");
   add_check(*command, exit_code);
   add_reference(*command, exit_code);
 }

@@ -122,16 +122,49 @@ TEST(ConfigCheck, ComparesWithAMachine) {
   EXPECT_EQ(small.text,
             "docs/examples/planned-machine.yaml:5: reservedSystemCPUs: reserved-cpus: 0,32 is not "
             "a subset of online-cpus: 0-7; the machine does not have 32\n"
-            "docs/examples/planned-machine.yaml:10: reservedMemory: the machine does not have NUMA "
+            "docs/examples/planned-machine.yaml:13: reservedMemory[1].numaNode: the machine does "
+            "not have NUMA "
             "node 1, it has 0\n"
-            "docs/examples/planned-machine.yaml:18: memory: the machine does not have NUMA node 1, "
+            "docs/examples/planned-machine.yaml:23: memory[1].numaNode: the machine does not have "
+            "NUMA node 1, "
             "it has 0\n"
-            "docs/examples/planned-machine.yaml:21: devices: device nic-1 of example.com/nic: the "
+            "docs/examples/planned-machine.yaml:28: devices[0].devices[1].numaNodes: device nic-1 "
+            "of example.com/nic: the "
             "machine does not have NUMA node 1, it has 0\n"
             "corehold: docs/examples/planned-machine.yaml: 4 mistakes\n");
   const Outcome usage = run("check --topology moon" + file);
   EXPECT_EQ(usage.code, 2);
   EXPECT_NE(usage.text.find("see corehold config check --help"), std::string::npos);
+}
+
+// 1Gi is reserved on NUMA node 0, as line 6 says.
+constexpr const char* kReservesMemory =
+    R"(printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n)"
+    R"(memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n  limits: {memory: 1Gi}\n)"
+    R"(evictionHard: {memory.available: 1Gi}\n' |)";
+
+TEST(ConfigCheck, ComparesReservedMemoryWithTheMachine) {
+  const Outcome outcome =
+      run("check --topology xml:tests/machines/hbm.xml - 2>&1", kReservesMemory);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.text,
+            "standard input:6: reservedMemory[0].limits.memory: cannot reserve 1Gi of memory on "
+            "NUMA node 0, which has 0\ncorehold: standard input: 1 mistake\n");
+}
+
+TEST(ConfigCheck, ShowsListsThatAreSet) {
+  const Outcome table = run("check docs/examples/planned-machine.yaml 2>&1");
+  EXPECT_EQ(table.code, 0);
+  EXPECT_EQ(table.text, content("tests/golden/config/planned-machine.txt"));
+}
+
+TEST(ConfigReference, HasItsOwnHelp) {
+  const Outcome help = run("reference --help");
+  EXPECT_EQ(help.code, 0);
+  EXPECT_NE(help.text.find("corehold config reference > config.md"), std::string::npos)
+      << help.text;
+  EXPECT_EQ(help.text.find("config check"), std::string::npos) << help.text;
+  EXPECT_NE(run("check --help").text.find("- is standard"), std::string::npos);
 }
 
 // To renew it: corehold config reference > docs/config.md

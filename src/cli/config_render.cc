@@ -8,6 +8,7 @@
 
 #include "cli/output.h"
 #include "config/duration.h"
+#include "config/reserved_memory.h"
 
 namespace corehold {
 namespace {
@@ -52,6 +53,51 @@ std::string runtime_of(const RuntimeConfig& runtime) {
   std::string text(name_of(runtime.kind));
   if (!runtime.endpoint.empty()) text += ", " + runtime.endpoint;
   return text;
+}
+
+// "0: 2Gi; 1: 1Gi, hugepages-1Gi 1Gi"
+std::string inventory_of(const MemoryInventory& memory) {
+  std::string text;
+  for (const auto& [node, amounts] : memory) {
+    std::string inner;
+    // "memory" comes after "hugepages-..." and is said first, without its name.
+    for (auto amount = amounts.rbegin(); amount != amounts.rend(); ++amount) {
+      if (!inner.empty()) inner += ", ";
+      if (amount->first != "memory") inner += amount->first + " ";
+      inner += show_bytes(amount->second);
+    }
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", node.value,
+                        inner.empty() ? "none" : inner);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string memory_of(const Config& config) {
+  std::string text(name_of(config.memory_manager_policy));
+  if (!config.reserved_memory.empty()) {
+    text += ", reserved by NUMA node " + inventory_of(config.reserved_memory);
+  }
+  if (config.memory_pinning) text += ", pinned";
+  return text;
+}
+
+std::string listen_of(const ListenConfig& listen) {
+  std::string text = listen.address.empty() ? "Unix socket only" : listen.address;
+  if (!listen.socket_group.empty()) text += ", socket for group " + listen.socket_group;
+  return text;
+}
+
+std::string devices_of(const DeviceInventory& devices) {
+  std::string text;
+  for (const auto& [resource, list] : devices) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", list.size(), resource);
+  }
+  return text;
+}
+
+std::string shared_of(const StaticOptions& options) {
+  return fmt::format("at least {} {}", options.min_shared_cpus,
+                     options.min_shared_cpus == 1 ? "CPU" : "CPUs");
 }
 
 json::array remarks_json(const std::vector<ConfigRemark>& remarks) {
@@ -104,6 +150,7 @@ json::object settings_json(const Config& config) {
       {"runtime", name_of(config.runtime.kind)},
       {"endpoint", config.runtime.endpoint},
       {"listenAddress", config.listen.address},
+      {"socketGroup", config.listen.socket_group},
       {"root", config.paths.root},
       {"checkpointFormat", name_of(config.checkpoint_format)},
       {"featureGates", gates_json(config.gates)}};
@@ -125,16 +172,20 @@ std::string render_remark(const std::string& file, const ConfigRemark& remark) {
 
 std::string render_config_table(const std::string& file, const CheckedConfig& checked) {
   const Config& config = checked.config;
-  const std::vector<std::pair<std::string_view, std::string>> rows{
-      {"policy", policy_of(config)},
-      {"reserved", reserved_of(config)},
-      {"delay", show_duration(config.static_options.scale_delay)},
-      {"topology", topology_of(config.topology)},
-      {"memory", std::string(name_of(config.memory_manager_policy))},
-      {"gates", gates_of(config.gates)},
-      {"reconcile", "every " + show_duration(config.reconcile_period)},
-      {"runtime", runtime_of(config.runtime)},
-      {"root", config.paths.root}};
+  using Row = std::pair<std::string_view, std::string>;
+  std::vector<Row> rows{{"policy", policy_of(config)}, {"reserved", reserved_of(config)}};
+  const auto is_given = [&checked](const char* field) { return checked.lines.contains(field); };
+  if (is_given("minSharedCPUs")) rows.emplace_back("shared", shared_of(config.static_options));
+  rows.emplace_back("delay", show_duration(config.static_options.scale_delay));
+  rows.emplace_back("topology", topology_of(config.topology));
+  rows.emplace_back("memory", memory_of(config));
+  if (config.memory) rows.emplace_back("machine", "by NUMA node " + inventory_of(*config.memory));
+  if (!config.devices.empty()) rows.emplace_back("devices", devices_of(config.devices));
+  rows.emplace_back("gates", gates_of(config.gates));
+  rows.emplace_back("reconcile", "every " + show_duration(config.reconcile_period));
+  rows.emplace_back("runtime", runtime_of(config.runtime));
+  if (is_given("listen")) rows.emplace_back("listen", listen_of(config.listen));
+  rows.emplace_back("root", config.paths.root);
   std::string text;
   for (const auto& [name, value] : rows) {
     text += fmt::format("{:<9}  {}\n", name, on_one_line(value));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The configuration against a machine.
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "config/read_config.h"
+#include "config/reserved_memory.h"
 
 namespace corehold {
 namespace {
@@ -20,16 +22,19 @@ class MachineCheck {
   std::vector<ConfigRemark> run() && {
     check_reserved();
     check_options();
-    for (const auto& [node, amounts] : config_.reserved_memory) {
-      check_nodes("reservedMemory", NodeSet{node});
-    }
+    check_reserved_memory();
     for (const auto& [resource, devices] : config_.devices) {
       for (const Device& device : devices) {
-        check_nodes("devices", device.nodes, fmt::format("device {} of {}: ", device.id, resource));
+        check_nodes(device_field(resource, device.id), device.nodes,
+                    fmt::format("device {} of {}: ", device.id, resource));
       }
     }
     if (config_.memory) {
-      for (const auto& [node, amounts] : *config_.memory) check_nodes("memory", NodeSet{node});
+      for (const auto& [node, amounts] : *config_.memory) {
+        const auto place = config_.places.memory.find(node);
+        check_nodes(place == config_.places.memory.end() ? "memory" : place->second + ".numaNode",
+                    NodeSet{node});
+      }
     }
     return std::move(mistakes_);
   }
@@ -56,10 +61,53 @@ class MachineCheck {
                              config_.reserved_count, topology_.cpu_count()));
     } else if (options.strict_cpu_reservation && left < options.min_shared_cpus) {
       add(field, fmt::format("strict-cpu-reservation leaves {} CPUs to share, minSharedCPUs is {}; "
-                             "reserve fewer than {} CPUs",
-                             left, options.min_shared_cpus,
-                             topology_.cpu_count() - options.min_shared_cpus + 1));
+                             "{}",
+                             left, options.min_shared_cpus, advice_to_share()));
     }
+  }
+
+  // Under static at least one CPU is reserved.
+  std::string advice_to_share() const {
+    const int least = config_.static_options.min_shared_cpus;
+    const int most = topology_.cpu_count() - least;
+    if (most >= 1) return fmt::format("reserve at most {} {}", most, most == 1 ? "CPU" : "CPUs");
+    return fmt::format(
+        "the machine is too small: it has {} {}, and at least one is reserved and {} shared; "
+        "{}drop "
+        "strict-cpu-reservation",
+        topology_.cpu_count(), topology_.cpu_count() == 1 ? "CPU" : "CPUs", least,
+        least > 1 && topology_.cpu_count() > 1 ? "lower minSharedCPUs or " : "");
+  }
+
+  // Each item on the nodes there are, and no more than they have. What the configuration
+  // itself gives as memory was compared when it was read.
+  void check_reserved_memory() {
+    MemoryInventory reserved;
+    for (const auto& [node, amounts] : config_.reserved_memory) {
+      if (nodes_.contains(node)) reserved.emplace(node, amounts);
+      std::set<std::string> fields;
+      for (const auto& [resource, bytes] : amounts) {
+        fields.insert(reserved_field(config_, node, resource, "numaNode"));
+      }
+      for (const std::string& field : fields) check_nodes(field, NodeSet{node});
+    }
+    if (config_.memory_manager_policy != MemoryManagerPolicy::kStatic || config_.memory) return;
+    if (topology_.memory().empty() && !reserved.empty()) {
+      return add("reservedMemory",
+                 "the machine does not say what memory it has; give it as memory in "
+                 "CoreholdConfiguration");
+    }
+    for (ConfigRemark& mistake : excess_reservations(config_, reserved, topology_.memory())) {
+      mistakes_.push_back(std::move(mistake));
+    }
+  }
+
+  std::string device_field(const std::string& resource, const std::string& id) const {
+    const auto& places = config_.places.devices;
+    const auto group = places.find(resource);
+    if (group == places.end()) return "devices";
+    const auto place = group->second.find(id);
+    return place == group->second.end() ? "devices" : place->second + ".numaNodes";
   }
 
   void check_options() {

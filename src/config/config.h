@@ -6,7 +6,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -61,6 +61,16 @@ struct PodinfoConfig {
   bool operator==(const PodinfoConfig&) const = default;
 };
 
+// Where the items of lists stand in the file, as paths, for messages about them. Empty for
+// a configuration that was not read from one.
+struct ConfigPlaces {
+  // "reservedMemory[0]" by NUMA node and resource
+  std::map<NodeId, std::map<std::string, std::string>> reserved_memory{};
+  std::map<NodeId, std::string> memory{};  // "memory[0]"
+  // "devices[0].devices[1]" by resource and id
+  std::map<std::string, std::map<std::string, std::string>> devices{};
+};
+
 struct Config {
   // From KubeletConfiguration.
   CpuManagerPolicy cpu_manager_policy = CpuManagerPolicy::kNone;
@@ -77,9 +87,7 @@ struct Config {
   std::chrono::milliseconds sync_frequency{60'000};
   std::string static_pod_path{};  // may be relative to the configuration file; "": none
   MemoryManagerPolicy memory_manager_policy = MemoryManagerPolicy::kNone;
-  MemoryInventory reserved_memory{};        // by NUMA node, for the static memory manager
-  std::int64_t kube_reserved_memory = 0;    // bytes
-  std::int64_t system_reserved_memory = 0;  // bytes
+  MemoryInventory reserved_memory{};  // by NUMA node, for the static memory manager
 
   // From CoreholdConfiguration.
   RuntimeConfig runtime{};
@@ -90,6 +98,8 @@ struct Config {
   bool memory_pinning = false;  // also set cpuset.mems of containers
   DeviceInventory devices{};
   std::optional<MemoryInventory> memory{};  // instead of the machine's own
+
+  ConfigPlaces places{};
 };
 
 }  // namespace corehold

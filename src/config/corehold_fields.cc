@@ -3,15 +3,14 @@
 // The fields of CoreholdConfiguration.
 #include <arpa/inet.h>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "config/draft.h"
 #include "config/field.h"
+#include "config/list_fields.h"
 #include "config/words.h"
 
 namespace corehold {
@@ -87,7 +86,7 @@ constexpr std::array kRuntimeFields{
          .type = "socket",
          .meaning = "where the runtime serves CRI; needed for `cri` and "
                     "`nri`, as in `unix:///run/containerd/containerd.sock`",
-         .standard = "none"},
+         .default_text = "none"},
         [](auto& runtime) -> auto& { return runtime.endpoint; },
         [](const Node& node, std::string& into, Reading& reading) {
           read_endpoint(node, into, reading);
@@ -112,7 +111,7 @@ constexpr std::array kListenFields{
          .type = "group",
          .meaning = "a group of users that may use the Unix socket and is "
                     "then as good as root",
-         .standard = "none: root only"},
+         .default_text = "none: root only"},
         [](auto& listen) -> auto& { return listen.socket_group; }),
 };
 
@@ -128,13 +127,13 @@ constexpr std::array kPathsFields{
          .type = "path",
          .meaning = "where `assigned.cpuset` and `assigned.memset` of "
                     "containers are kept",
-         .standard = "`<root>/podinfo`"},
+         .default_text = "`<root>/podinfo`"},
         [](auto& paths) -> auto& { return paths.podinfo; }, kReadPath),
     plain_field<PathsConfig>(
         {.name = "podResourcesSocket",
          .type = "path",
          .meaning = "where the kubelet's `podresources` API is served",
-         .standard = "`<root>/pod-resources/kubelet.sock`"},
+         .default_text = "`<root>/pod-resources/kubelet.sock`"},
         [](auto& paths) -> auto& { return paths.pod_resources_socket; }, kReadPath),
 };
 
@@ -148,196 +147,15 @@ constexpr std::array kPodinfoFields{
         [](auto& podinfo) -> auto& { return podinfo.annotations; }),
 };
 
-constexpr auto kReadNode = [](const Node& node, int& into, Reading& reading) {
-  if (const auto number = number_of(node, 0, kMaxNodes - 1, reading)) into = *number;
-};
-
-void read_nodes(const Node& node, NodeSet& into, Reading& reading) {
-  if (!expect_list(node, reading)) return;
-  for (const Node& item : node.items()) {
-    int number = -1;
-    kReadNode(item, number, reading);
-    if (number >= 0) into.insert(NodeId(number));
-  }
-}
-
-constexpr std::array kDeviceFields{
-    plain_field<Device>(
-        {.name = "id", .type = "string", .meaning = "its name", .standard = "required"},
-        [](auto& device) -> auto& { return device.id; }),
-    free_field<Device>({.name = "numaNodes",
-                        .type = "list of numbers",
-                        .meaning = "the NUMA nodes it is near",
-                        .standard = "none: any will do"},
-                       [](const Node& node, Device& into, Reading& reading) {
-                         read_nodes(node, into.nodes, reading);
-                       }),
-};
-
-struct DeviceGroup {
-  std::string resource{};
-  std::vector<Device> devices{};
-};
-
-// "example.com/nic": a domain, a slash and a name, as Kubernetes writes extended resources.
-bool is_extended_resource(std::string_view name) {
-  const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos) return false;
-  const auto is_part = [](std::string_view part, std::size_t longest) {
-    const auto is_letter = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    };
-    return !part.empty() && part.size() <= longest && is_letter(part.front()) &&
-           is_letter(part.back()) && std::all_of(part.begin(), part.end(), [&](char c) {
-             return is_letter(c) || c == '-' || c == '.' || c == '_';
-           });
-  };
-  return is_part(name.substr(0, slash), 253) && is_part(name.substr(slash + 1), 63);
-}
-
-void read_resource(const Node& node, std::string& into, Reading& reading) {
-  auto text = text_of(node, reading);
-  if (!text) return;
-  if (!is_extended_resource(*text)) {
-    return reading.mistake(node,
-                           fmt::format("{:?} is not the name of an extended resource; write a "
-                                       "domain and a name, as in example.com/nic",
-                                       clipped(*text)));
-  }
-  into = *std::move(text);
-}
-
-void read_devices(const Node& node, DeviceGroup& into, Reading& reading) {
-  if (!expect_list(node, reading)) return;
-  std::set<std::string> ids;
-  for (const Node& item : node.items()) {
-    Device device;
-    const std::size_t before = reading.mistake_count();
-    read_fields<Device>(item, kDeviceFields, UnknownField::kMistake, device, reading);
-    if (reading.mistake_count() > before) continue;
-    if (device.id.empty()) {
-      reading.mistake(item, "id is missing");
-    } else if (!ids.insert(device.id).second) {
-      reading.mistake(item, fmt::format("device {:?} is there already; each needs an id of its own",
-                                        clipped(device.id)));
-    } else {
-      into.devices.push_back(std::move(device));
-    }
-  }
-}
-
-constexpr std::array kDeviceGroupFields{
-    plain_field<DeviceGroup>(
-        {.name = "resource",
-         .type = "string",
-         .meaning = "what containers ask for, as in `example.com/nic`",
-         .standard = "required"},
-        [](auto& group) -> auto& { return group.resource; },
-        [](const Node& node, std::string& into, Reading& reading) {
-          read_resource(node, into, reading);
-        }),
-    list_field<DeviceGroup, Device, kDeviceFields>({.name = "devices",
-                                                    .type = "list",
-                                                    .meaning = "the devices that there are of it",
-                                                    .standard = "none"},
-                                                   read_devices),
-};
-
-void read_device_groups(const Node& node, Config& config, Reading& reading) {
-  if (!expect_list(node, reading)) return;
-  for (const Node& item : node.items()) {
-    DeviceGroup group;
-    const std::size_t before = reading.mistake_count();
-    read_fields<DeviceGroup>(item, kDeviceGroupFields, UnknownField::kMistake, group, reading);
-    if (group.resource.empty()) {
-      if (reading.mistake_count() == before) reading.mistake(item, "resource is missing");
-      continue;
-    }
-    const bool is_new = config.devices.emplace(group.resource, std::move(group.devices)).second;
-    if (is_new) continue;
-    reading.mistake(item, fmt::format("devices of {} are listed already; put them in one list",
-                                      group.resource));
-  }
-}
-
-// One item of `memory`: a NUMA node and its amounts side by side.
-struct MachineMemory {
-  int node = -1;
-  NodeMemory amounts{};
-};
-
-// Stands for huge pages of any size.
-constexpr std::string_view kHugePages = "hugepages-<size>";
-
-void read_amount(const std::string& name, const Node& node, MachineMemory& into, Reading& reading) {
-  if (const auto bytes = bytes_of(node, reading)) into.amounts[name] = *bytes;
-}
-
-constexpr std::array kMachineMemoryFields{
-    plain_field<MachineMemory>(
-        {.name = "numaNode", .type = "number", .meaning = "the NUMA node", .standard = "required"},
-        [](auto& memory) -> auto& { return memory.node; }, kReadNode),
-    free_field<MachineMemory>({.name = "memory",
-                               .type = "amount",
-                               .meaning = "its memory, without what huge pages take",
-                               .standard = "none"},
-                              [](const Node& node, MachineMemory& into, Reading& reading) {
-                                read_amount("memory", node, into, reading);
-                              }),
-    free_field<MachineMemory>({.name = kHugePages,
-                               .type = "amount",
-                               .meaning = "its huge pages of that size, as in `hugepages-1Gi: 4Gi`",
-                               .standard = "none"},
-                              [](const Node& node, MachineMemory& into, Reading& reading) {
-                                const std::size_t dot = node.path().rfind("hugepages-");
-                                read_amount(node.path().substr(dot), node, into, reading);
-                              }),
-};
-
-void read_memory_item(const Node& item, MachineMemory& into, Reading& reading) {
-  if (!expect_object(item, reading)) return;
-  for (const auto& [name, member] : item.members()) {
-    if (member.is_absent()) continue;
-    const bool is_huge = name.starts_with("hugepages-");
-    const std::string_view row = is_huge ? kHugePages : std::string_view(name);
-    const auto* field = std::find_if(kMachineMemoryFields.begin(), kMachineMemoryFields.end(),
-                                     [row](const auto& each) { return each.name == row; });
-    if (field == kMachineMemoryFields.end() || (is_huge && !is_memory_resource(name))) {
-      constexpr std::array<std::string_view, 4> kKnown{"numaNode", "memory", "hugepages-2Mi",
-                                                       "hugepages-1Gi"};
-      report_unknown(member, name, kKnown, UnknownField::kMistake, reading);
-      continue;
-    }
-    reading.given(member);
-    field->read(member, into, reading);
-  }
-}
-
-void read_memory(const Node& node, Config& config, Reading& reading) {
-  if (!expect_list(node, reading)) return;
-  config.memory.emplace();
-  for (const Node& item : node.items()) {
-    MachineMemory memory;
-    const std::size_t before = reading.mistake_count();
-    read_memory_item(item, memory, reading);
-    if (reading.mistake_count() > before) continue;
-    if (memory.node < 0) {
-      reading.mistake(item, "numaNode is missing");
-    } else if (!config.memory->emplace(NodeId(memory.node), std::move(memory.amounts)).second) {
-      reading.mistake(item, fmt::format("NUMA node {} is listed already", memory.node));
-    }
-  }
-}
-
 constexpr std::array kCoreholdFields{
     document_field<Config>({.name = "apiVersion",
                             .type = "string",
                             .meaning = "always `corehold.dev/v1alpha1`",
-                            .standard = "required"}),
+                            .default_text = "required"}),
     document_field<Config>({.name = "kind",
                             .type = "string",
                             .meaning = "always `CoreholdConfiguration`",
-                            .standard = "required"}),
+                            .default_text = "required"}),
     object_field<Config, kRuntimeFields>(
         {.name = "runtime", .type = "object", .meaning = "how containers are run"},
         [](auto& config) -> auto& { return config.runtime; }),
@@ -376,19 +194,18 @@ constexpr std::array kCoreholdFields{
          .meaning = "containers also get the NUMA nodes their memory comes from "
                     "(`cpuset.mems`)"},
         [](auto& config) -> auto& { return config.memory_pinning; }),
-    list_field<Config, DeviceGroup, kDeviceGroupFields>(
-        {.name = "devices",
-         .type = "list",
-         .meaning = "devices of the machine, for alignment with CPUs",
-         .standard = "none"},
-        read_device_groups),
-    list_field<Config, MachineMemory, kMachineMemoryFields>(
+    list_field<Config>({.name = "devices",
+                        .type = "list",
+                        .meaning = "devices of the machine, for alignment with CPUs",
+                        .default_text = "none"},
+                       read_devices, describe_devices),
+    list_field<Config>(
         {.name = "memory",
          .type = "list",
          .meaning = "memory by NUMA node, instead of the machine's own: for plans about machines "
                     "that one does not have",
-         .standard = "the machine's"},
-        read_memory),
+         .default_text = "the machine's"},
+        read_memory, describe_memory),
 };
 
 }  // namespace

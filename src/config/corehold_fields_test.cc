@@ -133,15 +133,17 @@ TEST(CoreholdConfiguration, ChecksMemory) {
 TEST(FieldTable, DefaultsReadBackAsDefaults) {
   for (const FieldLine& line : corehold_field_lines()) {
     const bool is_top = line.path.find_first_of(".[") == std::string::npos;
-    const bool is_words = line.standard.empty() || line.standard.find(' ') != std::string::npos ||
-                          line.standard == "required" || line.standard == "none";
+    const bool is_words = line.default_text.empty() ||
+                          line.default_text.find(' ') != std::string::npos ||
+                          line.default_text == "required" || line.default_text == "none";
     if (!is_top || is_words) continue;
-    const std::string with = corehold_document(fmt::format("{}: {}\n", line.path, line.standard));
+    const std::string with =
+        corehold_document(fmt::format("{}: {}\n", line.path, line.default_text));
     EXPECT_THAT(mistakes_in(with), IsEmpty()) << line.path;
   }
   for (const FieldLine& line : kubelet_field_lines()) {
     EXPECT_FALSE(line.meaning.empty()) << line.path;
-    EXPECT_FALSE(line.standard.empty()) << line.path;
+    EXPECT_FALSE(line.default_text.empty()) << line.path;
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace corehold {
 namespace {
 
@@ -74,14 +76,19 @@ const GateInfo* find_gate(std::string_view name) {
   return found == kGates.end() ? nullptr : found;
 }
 
+std::string gate_of_stage(std::string_view prefix, OptionStage stage) {
+  if (stage == OptionStage::kStable) return "";
+  return fmt::format("{}{}Options", prefix, stage == OptionStage::kAlpha ? "Alpha" : "Beta");
+}
+
 FeatureGates::FeatureGates() {
-  for (const GateInfo& row : kGates) set(row.gate, row.standard);
+  for (const GateInfo& row : kGates) set(row.gate, row.is_on_by_default);
 }
 
 std::vector<Gate> FeatureGates::changed() const {
   std::vector<Gate> gates;
   for (const GateInfo& row : kGates) {
-    if (is_on(row.gate) != row.standard) gates.push_back(row.gate);
+    if (is_on(row.gate) != row.is_on_by_default) gates.push_back(row.gate);
   }
   return gates;
 }

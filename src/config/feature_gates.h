@@ -41,7 +41,7 @@ struct GateInfo {
   Gate gate;
   std::string_view name;
   GateStage stage;
-  bool standard;                // the value of a gate that is not given
+  bool is_on_by_default;        // the value of a gate that is not given
   std::span<const Gate> needs;  // must be on while this one is
   std::string_view meaning;
 };
@@ -51,6 +51,13 @@ std::span<const GateInfo, kGateCount> gate_table();
 const GateInfo& info(Gate gate);
 // Null for a gate that Corehold does not know.
 const GateInfo* find_gate(std::string_view name);
+
+// What the gates of policy options begin with.
+inline constexpr std::string_view kCpuOptionGates = "CPUManagerPolicy";
+inline constexpr std::string_view kTopologyOptionGates = "TopologyManagerPolicy";
+
+// "CPUManagerPolicyAlphaOptions"; "" for stable options, which need none.
+std::string gate_of_stage(std::string_view prefix, OptionStage stage);
 
 class FeatureGates {
  public:

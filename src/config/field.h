@@ -19,7 +19,7 @@ namespace corehold {
 struct FieldLine {
   std::string path{};  // "devices[].resource"
   std::string_view type{};
-  std::string standard{};  // what holds when it is not given
+  std::string default_text{};  // what holds when it is not given
   std::string_view meaning{};
 };
 
@@ -33,7 +33,7 @@ struct Field {
   // The default, from a T that nothing was read into.
   std::string (*show)(const T& from) = nullptr;
   // Instead of that, where the default depends on something.
-  std::string_view standard{};
+  std::string_view default_text{};
   // The fields of what is inside, for an object or a list of objects.
   void (*describe)(const std::string& prefix, std::vector<FieldLine>& lines) = nullptr;
 };
@@ -46,7 +46,7 @@ struct FieldText {
   std::string_view name{};
   std::string_view type{};
   std::string_view meaning{};
-  std::string_view standard{};
+  std::string_view default_text{};
 };
 
 // A field whose place in a T is given by `At` and that is read by `Read`, two lambdas
@@ -59,7 +59,7 @@ constexpr Field<T> plain_field(const FieldText& text, At, Read) {
           .read = [](const Node& node, T& into,
                      Reading& reading) { Read{}(node, At{}(into), reading); },
           .show = [](const T& from) { return show_value(At{}(from)); },
-          .standard = text.standard};
+          .default_text = text.default_text};
 }
 
 // The same, read as its type is usually read.
@@ -78,7 +78,7 @@ constexpr Field<T> free_field(const FieldText& text,
           .type = text.type,
           .meaning = text.meaning,
           .read = read,
-          .standard = text.standard};
+          .default_text = text.default_text};
 }
 
 // A field that says what the document is: whoever read that has checked it.
@@ -92,17 +92,18 @@ void describe_fields(std::span<const Field<T>> fields, const std::string& prefix
                      std::vector<FieldLine>& lines) {
   const T untouched{};
   for (const Field<T>& field : fields) {
-    std::string standard(field.standard);
-    if (standard.empty() && field.show != nullptr) standard = field.show(untouched);
+    std::string default_text(field.default_text);
+    if (default_text.empty() && field.show != nullptr) default_text = field.show(untouched);
     lines.push_back({.path = prefix + std::string(field.name),
                      .type = field.type,
-                     .standard = standard,
+                     .default_text = default_text,
                      .meaning = field.meaning});
     if (field.describe != nullptr) field.describe(lines.back().path, lines);
   }
 }
 
-// Says that the field is not known, and which one may have been meant.
+// Says that the field is not known, and which one may have been meant, or that it belongs
+// in the other document.
 void report_unknown(const Node& node, std::string_view name,
                     std::span<const std::string_view> known, UnknownField unknown,
                     Reading& reading);
@@ -135,6 +136,17 @@ constexpr Field<T> list_field(const FieldText& text,
   field.describe = [](const std::string& path, std::vector<FieldLine>& lines) {
     describe_fields<Item>(Fields, path + "[].", lines);
   };
+  return field;
+}
+
+// The same for a list that another file reads and describes.
+template <typename T>
+constexpr Field<T> list_field(const FieldText& text,
+                              void (*read)(const Node& node, T& into, Reading& reading),
+                              void (*describe)(const std::string& path,
+                                               std::vector<FieldLine>& lines)) {
+  Field<T> field = free_field<T>(text, read);
+  field.describe = describe;
   return field;
 }
 

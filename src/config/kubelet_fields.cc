@@ -9,6 +9,7 @@
 
 #include "config/draft.h"
 #include "config/field.h"
+#include "config/list_fields.h"
 #include "config/words.h"
 #include "pod/json_field.h"
 
@@ -38,12 +39,21 @@ void read_topology_scope(const Node& node, TopologyScope& into, Reading& reading
   into = *scope;
 }
 
-// Names and values as strings; what they mean is for the rules, which know the gates.
+// A value that should have been a string as the string it was meant to be.
+std::optional<std::string> meant_text(const boost::json::value& value) {
+  if (value.is_bool()) return value.get_bool() ? "true" : "false";
+  if (value.is_int64()) return fmt::to_string(value.get_int64());
+  return std::nullopt;
+}
+
+// Names and values as strings; what they mean is for the rules, which know the gates. A
+// value of the wrong type is a mistake and does not keep the rules from finding others.
 void read_options(const Node& node, std::map<std::string, std::string>& into, Reading& reading) {
   if (!expect_object(node, reading)) return;
   for (const auto& [name, member] : node.members()) {
     reading.given(member);
-    const auto text = text_of(member, reading);
+    auto text = text_of(member, reading);
+    if (!text) text = meant_text(member.value());
     if (text) into.emplace(name, clipped(*text));
   }
 }
@@ -116,15 +126,16 @@ struct ReservedMemory {
 
 constexpr std::array kReservedMemoryFields{
     plain_field<ReservedMemory>(
-        {.name = "numaNode", .type = "number", .meaning = "the NUMA node", .standard = "required"},
+        {.name = "numaNode",
+         .type = "number",
+         .meaning = "the NUMA node",
+         .default_text = "required"},
         [](auto& memory) -> auto& { return memory.node; },
-        [](const Node& node, int& into, Reading& reading) {
-          if (const auto number = number_of(node, 0, kMaxNodes - 1, reading)) into = *number;
-        }),
+        [](const Node& node, int& into, Reading& reading) { read_numa_node(node, into, reading); }),
     free_field<ReservedMemory>({.name = "limits",
                                 .type = "amounts",
                                 .meaning = "bytes by `memory` and `hugepages-<size>`",
-                                .standard = "required"},
+                                .default_text = "required"},
                                [](const Node& node, ReservedMemory& into, Reading& reading) {
                                  read_node_memory(node, into.limits, reading);
                                }),
@@ -149,7 +160,10 @@ void read_reserved_memory(const Node& node, Draft& draft, Reading& reading) {
     for (const auto& [resource, bytes] : reserved.limits) {
       const bool is_new =
           draft.config.reserved_memory[NodeId(reserved.node)].emplace(resource, bytes).second;
-      if (is_new) continue;
+      if (is_new) {
+        draft.config.places.reserved_memory[NodeId(reserved.node)][resource] = item.path();
+        continue;
+      }
       reading.mistake(item, fmt::format("the reserved memory has a duplicate value for NUMA node "
                                         "{} and resource {:?}",
                                         reserved.node, resource));
@@ -161,11 +175,11 @@ constexpr std::array kKubeletFields{
     document_field<Draft>({.name = "apiVersion",
                            .type = "string",
                            .meaning = "always `kubelet.config.k8s.io/v1beta1`",
-                           .standard = "required"}),
+                           .default_text = "required"}),
     document_field<Draft>({.name = "kind",
                            .type = "string",
                            .meaning = "always `KubeletConfiguration`",
-                           .standard = "required"}),
+                           .default_text = "required"}),
     plain_field<Draft>(
         {.name = "cpuManagerPolicy",
          .type = "`none` or `static`",
@@ -178,7 +192,7 @@ constexpr std::array kKubeletFields{
     free_field<Draft>({.name = "cpuManagerPolicyOptions",
                        .type = "strings by name",
                        .meaning = "options of `static`, see below; `none` has none",
-                       .standard = "none"},
+                       .default_text = "none"},
                       [](const Node& node, Draft& draft, Reading& reading) {
                         read_options(node, draft.cpu_options, reading);
                       }),
@@ -186,14 +200,14 @@ constexpr std::array kKubeletFields{
         {.name = "cpuManagerReconcilePeriod",
          .type = "duration",
          .meaning = "how often cpusets that somebody else changed are repaired",
-         .standard = "`nodeStatusUpdateFrequency`"},
+         .default_text = "`nodeStatusUpdateFrequency`"},
         [](auto& draft) -> auto& { return draft.reconcile_period; }),
     plain_field<Draft>(
         {.name = "reservedSystemCPUs",
          .type = "CPU list",
          .meaning = "CPUs that no container gets for itself, as in `0-1,8`; wins over the CPUs of "
                     "`kubeReserved` and `systemReserved`",
-         .standard = "none"},
+         .default_text = "none"},
         [](auto& draft) -> auto& { return draft.config.reserved_cpus; }),
     free_field<Draft>(
         {.name = "kubeReserved",
@@ -201,14 +215,14 @@ constexpr std::array kKubeletFields{
          .meaning = "`cpu`: with `systemReserved`, rounded up, how many CPUs are reserved; they "
                     "are taken from the lowest cores. `memory`: how much is reserved. "
                     "`ephemeral-storage` and `pid` are accepted",
-         .standard = "none"},
+         .default_text = "none"},
         [](const Node& node, Draft& draft, Reading& reading) {
           read_reservation(node, draft.kube_reserved, reading);
         }),
     free_field<Draft>({.name = "systemReserved",
                        .type = "strings by resource",
                        .meaning = "the same for the rest of the system",
-                       .standard = "none"},
+                       .default_text = "none"},
                       [](const Node& node, Draft& draft, Reading& reading) {
                         read_reservation(node, draft.system_reserved, reading);
                       }),
@@ -232,14 +246,14 @@ constexpr std::array kKubeletFields{
     free_field<Draft>({.name = "topologyManagerPolicyOptions",
                        .type = "strings by name",
                        .meaning = "options of the topology manager, see below",
-                       .standard = "none"},
+                       .default_text = "none"},
                       [](const Node& node, Draft& draft, Reading& reading) {
                         read_options(node, draft.topology_options, reading);
                       }),
     free_field<Draft>({.name = "featureGates",
                        .type = "booleans by name",
                        .meaning = "see below",
-                       .standard = "none"},
+                       .default_text = "none"},
                       [](const Node& node, Draft& draft, Reading& reading) {
                         read_gates(node, draft.config.gates, reading);
                       }),
@@ -256,8 +270,24 @@ constexpr std::array kKubeletFields{
         {.name = "reservedMemory",
          .type = "list",
          .meaning = "memory that `Static` leaves to the system, by NUMA node",
-         .standard = "none"},
+         .default_text = "none"},
         read_reserved_memory),
+    free_field<Draft>(
+        {.name = "evictionHard",
+         .type = "strings by signal",
+         .meaning = "`memory.available`: with `memoryManagerPolicy: Static`, this, "
+                    "`kubeReserved.memory` and `systemReserved.memory` together are what "
+                    "`reservedMemory` sums up to. Other signals are accepted",
+         .default_text = "`memory.available: 100Mi`"},
+        [](const Node& node, Draft& draft, Reading& reading) {
+          read_eviction(node, draft.eviction, reading);
+        }),
+    plain_field<Draft>(
+        {.name = "mergeDefaultEvictionSettings",
+         .type = "boolean",
+         .meaning = "an `evictionHard` without `memory.available` leaves that at its default "
+                    "rather than at zero"},
+        [](auto& draft) -> auto& { return draft.eviction.keeps_default; }),
     plain_field<Draft>(
         {.name = "nodeStatusUpdateFrequency",
          .type = "duration",
@@ -273,7 +303,7 @@ constexpr std::array kKubeletFields{
          .type = "path",
          .meaning = "a file or folder of pods to run; a relative one starts at the "
                     "folder of the configuration file",
-         .standard = "none"},
+         .default_text = "none"},
         [](auto& draft) -> auto& { return draft.config.static_pod_path; }),
 };
 

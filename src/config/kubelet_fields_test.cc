@@ -45,7 +45,7 @@ featureGates: {CPUManagerPolicyAlphaOptions: true, InPlacePodVerticalScalingExcl
 memoryManagerPolicy: Static
 reservedMemory:
 - {numaNode: 0, limits: {memory: 1Gi, hugepages-1Gi: 2Gi}}
-- {numaNode: 1, limits: {memory: 1024}}
+- {numaNode: 1, limits: {memory: 2148Mi}}
 kubeReserved: {memory: 1Gi, pid: "100"}
 systemReserved: {memory: 2Gi, ephemeral-storage: 1Gi}
 nodeStatusUpdateFrequency: 20s
@@ -68,10 +68,8 @@ staticPodPath: /etc/kubernetes/manifests
   EXPECT_EQ(config.reserved_memory,
             (MemoryInventory{
                 {NodeId(0), {{"memory", 1LL << 30}, {"hugepages-1Gi", 2LL << 30}}},
-                {NodeId(1), {{"memory", 1024}}},
+                {NodeId(1), {{"memory", 2148LL << 20}}},
             }));
-  EXPECT_EQ(config.kube_reserved_memory, 1LL << 30);
-  EXPECT_EQ(config.system_reserved_memory, 2LL << 30);
   EXPECT_EQ(config.sync_frequency, milliseconds(90'000));
   EXPECT_EQ(config.static_pod_path, "/etc/kubernetes/manifests");
 }
@@ -124,6 +122,22 @@ TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
   EXPECT_EQ(checked.config.gates.others,
             (std::map<std::string, bool>{{"GracefulNodeShutdown", true},
                                          {"CPUManagerPolicyAlphaOption", true}}));
+}
+
+TEST(KubeletConfiguration, SaysWhichFieldsBelongInTheOtherDocument) {
+  EXPECT_THAT(texts_of(read_config(kubelet("minSharedCPUs: 2\n")).notes),
+              ElementsAre("3: minSharedCPUs: without effect here: it is a field of "
+                          "CoreholdConfiguration; put it into a document of that kind"));
+  EXPECT_THAT(mistakes_in(corehold_document("cpuManagerPolicy: static\n")),
+              ElementsAre("3: cpuManagerPolicy: is a field of KubeletConfiguration; put it into "
+                          "the document of that kind"));
+}
+
+TEST(KubeletConfiguration, HugePagesAreNamedBySize) {
+  EXPECT_THAT(
+      mistakes_in(kubelet("reservedMemory: [{numaNode: 0, limits: {hugepages-1G1: 1Gi}}]\n")),
+      ElementsAre("3: reservedMemory[0].limits.hugepages-1G1: \"hugepages-1G1\" does not end in "
+                  "the size of a huge page; write it as in hugepages-1Gi"));
 }
 
 TEST(KubeletConfiguration, ReservedCpusOverruleAmounts) {

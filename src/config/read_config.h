@@ -40,8 +40,9 @@ struct CheckedConfig {
 CheckedConfig read_config(std::string_view text);
 
 // What is wrong with the configuration on this machine, whatever the file looks like:
-// `line` is 0. CPUs and NUMA nodes it lacks, more NUMA nodes than allowed, options its
-// hardware contradicts.
+// `line` is 0, and `field` one of CheckedConfig::lines where it was read from a file. CPUs,
+// NUMA nodes and memory it lacks, more NUMA nodes than allowed, options its hardware
+// contradicts.
 std::vector<ConfigRemark> mistakes_on(const Config& config, const Topology& topology);
 
 // Fails with kInvalid, all of mistakes_on() in one message.

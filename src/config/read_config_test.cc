@@ -175,22 +175,45 @@ TEST(ConfigOnAMachine, LeavesEnoughToShare) {
   EXPECT_EQ(
       error_on(text, "1s4c"),
       "reservedSystemCPUs: strict-cpu-reservation leaves 0 CPUs to share, minSharedCPUs is 1; "
-      "reserve fewer than 4 CPUs");
+      "reserve at most 3 CPUs");
+  EXPECT_EQ(error_on(kubelet("cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\n"
+                             "cpuManagerPolicyOptions: {strict-cpu-reservation: \"true\"}\n---\n") +
+                         corehold_document("minSharedCPUs: 2\n"),
+                     "1s2c"),
+            "reservedSystemCPUs: strict-cpu-reservation leaves 0 CPUs to share, minSharedCPUs is "
+            "2; the machine is too small: it has 2 CPUs, and at least one is reserved and 2 "
+            "shared; lower minSharedCPUs or drop strict-cpu-reservation");
+  EXPECT_EQ(error_on(kubelet("cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n"
+                             "cpuManagerPolicyOptions: {strict-cpu-reservation: \"true\"}\n"),
+                     "1s1c"),
+            "reservedSystemCPUs: strict-cpu-reservation leaves 0 CPUs to share, minSharedCPUs is "
+            "1; the machine is too small: it has 1 CPU, and at least one is reserved and 1 shared; "
+            "drop strict-cpu-reservation");
 }
 
 TEST(ConfigOnAMachine, NeedsItsNumaNodes) {
   const std::string text =
       kubelet(
           "memoryManagerPolicy: Static\nreservedMemory: [{numaNode: 2, limits: {memory: 1}}]\n"
-          "---\n") +
+          "evictionHard: {memory.available: \"1\"}\n---\n") +
       corehold_document(
           "devices: [{resource: a.b/c, devices: [{id: x, numaNodes: [0, 3]}, {id: z}]}]\n"
           "memory: [{numaNode: 2, memory: 1Gi}]\n");
   EXPECT_EQ(error_on(text, "4s2c"), "");
   EXPECT_EQ(error_on(text, "2s2c"),
-            "reservedMemory: the machine does not have NUMA node 2, it has 0-1; devices: device x "
-            "of a.b/c: the machine does not have NUMA node 3, it has 0-1; memory: the machine does "
-            "not have NUMA node 2, it has 0-1");
+            "reservedMemory[0].numaNode: the machine does not have NUMA node 2, it has 0-1; "
+            "devices[0].devices[0].numaNodes: device x of a.b/c: the machine does not have NUMA "
+            "node 3, it has 0-1; memory[0].numaNode: the machine does not have NUMA node 2, it has "
+            "0-1");
+}
+
+TEST(ConfigOnAMachine, NeedsItsMemory) {
+  const std::string text = kubelet(
+      "memoryManagerPolicy: Static\nreservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]\n"
+      "evictionHard: {memory.available: 1Gi}\n");
+  EXPECT_EQ(error_on(text, "1s2c"),
+            "reservedMemory: the machine does not say what memory it has; give it as memory in "
+            "CoreholdConfiguration");
 }
 
 TEST(ConfigOnAMachine, NeedsHardwareThatGoesWithItsOptions) {

@@ -67,12 +67,12 @@ std::string cell(std::string_view text) {
 }
 
 // A default as code, unless it is said in words.
-std::string standard_of(const FieldLine& line) {
-  if (line.standard.empty()) return "-";
-  const bool is_words = line.standard.front() == '`' || line.standard.starts_with("none") ||
-                        line.standard == "required" || line.standard.starts_with("the ");
+std::string default_of(const FieldLine& line) {
+  if (line.default_text.empty()) return "-";
+  const bool is_words = line.default_text.front() == '`' || line.default_text.starts_with("none") ||
+                        line.default_text == "required" || line.default_text.starts_with("the ");
   const bool is_choice = line.type.starts_with('`');
-  return is_words && !is_choice ? line.standard : fmt::format("`{}`", line.standard);
+  return is_words && !is_choice ? line.default_text : fmt::format("`{}`", line.default_text);
 }
 
 void add_fields(std::string& page, std::string_view title, const std::vector<FieldLine>& lines) {
@@ -80,7 +80,7 @@ void add_fields(std::string& page, std::string_view title, const std::vector<Fie
       fmt::format("\n## {}\n\n| field | type | default | meaning |\n|---|---|---|---|\n", title);
   for (const FieldLine& line : lines) {
     page += fmt::format("| `{}` | {} | {} | {} |\n", line.path, cell(line.type),
-                        cell(standard_of(line)), cell(line.meaning));
+                        cell(default_of(line)), cell(line.meaning));
   }
 }
 
@@ -91,9 +91,9 @@ void add_options(std::string& page, std::string_view title, std::string_view gat
       "|---|---|---|---|---|---|\n",
       title);
   for (const OptionInfo& option : options) {
-    std::string gate = "none";
-    if (option.stage == OptionStage::kBeta) gate = fmt::format("`{}BetaOptions`", gate_prefix);
-    if (option.stage == OptionStage::kAlpha) gate = fmt::format("`{}AlphaOptions`", gate_prefix);
+    const std::string gate = option.stage == OptionStage::kStable
+                                 ? "none"
+                                 : fmt::format("`{}`", gate_of_stage(gate_prefix, option.stage));
     page += fmt::format("| `{}` | {} | {} | {} | `{}` | {} |\n", option.name, name_of(option.stage),
                         gate, cell(option.values), option.standard, cell(option.meaning));
   }
@@ -111,7 +111,7 @@ void add_gates(std::string& page) {
       needs += fmt::format("{}`{}`", needs.empty() ? "" : ", ", info(need).name);
     }
     page += fmt::format("| `{}` | {} | `{}` | {} | {} |\n", gate.name, name_of(gate.stage),
-                        gate.standard, needs.empty() ? "none" : needs, cell(gate.meaning));
+                        gate.is_on_by_default, needs.empty() ? "none" : needs, cell(gate.meaning));
   }
 }
 
@@ -120,7 +120,7 @@ void add_gates(std::string& page) {
 std::string reference_page() {
   std::string page(kBeginning);
   add_fields(page, "KubeletConfiguration", kubelet_field_lines());
-  add_options(page, "cpuManagerPolicyOptions", "CPUManagerPolicy", static_option_table());
+  add_options(page, "cpuManagerPolicyOptions", kCpuOptionGates, static_option_table());
   page +=
       "\n`full-pcpus-only` and `distribute-cpus-across-cores` exclude each other, and so do\n"
       "`distribute-cpus-across-numa` and `distribute-cpus-across-cores`. `align-by-socket` does "
@@ -130,8 +130,10 @@ std::string reference_page() {
       "`scale-delay-time` above zero needs `InPlacePodVerticalScalingExclusiveCPUs`. What each "
       "option does is\n"
       "in [policies](policies.md).\n";
-  add_options(page, "topologyManagerPolicyOptions", "TopologyManagerPolicy",
-              topology_option_table());
+  add_options(page, "topologyManagerPolicyOptions", kTopologyOptionGates, topology_option_table());
+  page += fmt::format(
+      "\nCorehold supports {} NUMA nodes; a higher `max-allowable-numa-nodes` is a mistake.\n",
+      kMaxNodes);
   add_gates(page);
   add_fields(page, "CoreholdConfiguration", corehold_field_lines());
   return page;

@@ -25,15 +25,42 @@ void check_gates(const FeatureGates& gates, Reading& reading) {
   }
 }
 
-// The kubelet's text, and which option was probably meant.
-std::string with_hint(const std::string& message, std::string_view option,
-                      std::span<const OptionInfo> table) {
+// Which option was probably meant; "" for one that is known.
+std::string nearest_option(std::string_view option, std::span<const OptionInfo> table) {
   std::vector<std::string_view> known;
   for (const OptionInfo& row : table) {
-    if (row.name == option) return message;
+    if (row.name == option) return "";
     known.push_back(row.name);
   }
-  return message + did_you_mean(option, known);
+  return did_you_mean(option, known);
+}
+
+// "; set CPUManagerPolicyAlphaOptions: true in featureGates"
+std::string gate_advice(std::string_view option, std::span<const OptionInfo> table,
+                        std::string_view gate_prefix) {
+  for (const OptionInfo& row : table) {
+    if (row.name != option) continue;
+    return fmt::format("; set {}: true in featureGates", gate_of_stage(gate_prefix, row.stage));
+  }
+  return "";
+}
+
+// The kubelet's text, and what to do.
+std::string with_advice(const OptionMistake& mistake) {
+  switch (mistake.fault) {
+    case OptionFault::kUnknown:
+      return mistake.message + nearest_option(mistake.option, static_option_table());
+    case OptionFault::kStage:
+      return mistake.message + gate_advice(mistake.option, static_option_table(), kCpuOptionGates);
+    case OptionFault::kValue:
+      // A delay's text says it already.
+      return mistake.message +
+             (mistake.option == "scale-delay-time" ? "" : "; write \"true\" or \"false\"");
+    case OptionFault::kNeed:
+    case OptionFault::kPair:
+      break;
+  }
+  return mistake.message;
 }
 
 // As Go prints a map.
@@ -52,8 +79,7 @@ void read_cpu_options(Draft& draft, Reading& reading) {
   config.static_options = read.options;
   config.static_options.min_shared_cpus = min_shared_cpus;
   for (const OptionMistake& mistake : read.mistakes) {
-    reading.mistake("cpuManagerPolicyOptions." + mistake.option,
-                    with_hint(mistake.message, mistake.option, static_option_table()));
+    reading.mistake("cpuManagerPolicyOptions." + mistake.option, with_advice(mistake));
   }
   if (config.cpu_manager_policy == CpuManagerPolicy::kNone && !draft.cpu_options.empty() &&
       !reading.is_wrong("cpuManagerPolicy")) {
@@ -70,16 +96,38 @@ void read_cpu_options(Draft& draft, Reading& reading) {
   }
 }
 
+// Whether the gate of the option's stage is off; for an option that is not known it is not.
+bool is_gated(std::string_view option, const TopologyGates& gates) {
+  for (const OptionInfo& row : topology_option_table()) {
+    if (row.name != option) continue;
+    return (row.stage == OptionStage::kAlpha && !gates.alpha_options) ||
+           (row.stage == OptionStage::kBeta && !gates.beta_options);
+  }
+  return false;
+}
+
 void read_topology_options(Draft& draft, Reading& reading) {
   Config& config = draft.config;
-  // One at a time, so that each mistake is found.
+  // One at a time, and the value whatever the gates say, so that each mistake is found.
   for (const auto& option : draft.topology_options) {
-    auto options = parse_topology_options(config.topology, {option}, config.topology_gates);
+    const std::string field = "topologyManagerPolicyOptions." + option.first;
+    if (is_gated(option.first, config.topology_gates)) {
+      const auto gated = parse_topology_options(config.topology, {option}, config.topology_gates);
+      reading.mistake(field,
+                      gated.error().message +
+                          gate_advice(option.first, topology_option_table(), kTopologyOptionGates));
+    }
+    constexpr TopologyGates kAll{.alpha_options = true, .beta_options = true};
+    auto options = parse_topology_options(config.topology, {option}, kAll);
     if (options) {
       config.topology = *options;
+      if (config.topology.max_numa_nodes <= kMaxNodes) continue;
+      reading.mistake(field, fmt::format("{} NUMA nodes are the most that Corehold supports; write "
+                                         "\"{}\" or less",
+                                         kMaxNodes, kMaxNodes));
     } else {
-      reading.mistake("topologyManagerPolicyOptions." + option.first,
-                      with_hint(options.error().message, option.first, topology_option_table()));
+      reading.mistake(
+          field, options.error().message + nearest_option(option.first, topology_option_table()));
     }
   }
 }
@@ -90,8 +138,6 @@ void note_overruled(const std::string& field, Reading& reading) {
 
 void count_reserved(Draft& draft, Reading& reading) {
   Config& config = draft.config;
-  config.kube_reserved_memory = draft.kube_reserved.memory;
-  config.system_reserved_memory = draft.system_reserved.memory;
   if (!config.reserved_cpus.empty()) {
     config.reserved_count = config.reserved_cpus.size();
     note_overruled("kubeReserved.cpu", reading);
@@ -115,31 +161,6 @@ void count_reserved(Draft& draft, Reading& reading) {
                     "the static policy requires systemreserved.cpu + kubereserved.cpu to be "
                     "greater than zero; give reservedSystemCPUs, or cpu in kubeReserved or "
                     "systemReserved");
-  }
-}
-
-void check_memory(const Config& config, Reading& reading) {
-  const bool is_static = config.memory_manager_policy == MemoryManagerPolicy::kStatic;
-  if (is_static && config.reserved_memory.empty() && !reading.is_wrong("reservedMemory")) {
-    reading.mistake("memoryManagerPolicy",
-                    "Static needs reservedMemory, the memory of each NUMA node that the system "
-                    "keeps");
-  }
-  if (!is_static && !config.reserved_memory.empty() && !reading.is_wrong("memoryManagerPolicy")) {
-    reading.note("reservedMemory", "without effect: memoryManagerPolicy is None");
-  }
-  if (!config.memory || reading.is_wrong("memory")) return;
-  for (const auto& [node, amounts] : config.reserved_memory) {
-    const auto found = config.memory->find(node);
-    for (const auto& [resource, bytes] : amounts) {
-      const std::int64_t total = found == config.memory->end() || !found->second.contains(resource)
-                                     ? 0
-                                     : found->second.at(resource);
-      if (bytes <= total) continue;
-      reading.mistake("reservedMemory",
-                      fmt::format("reserves {} bytes of {} on NUMA node {}, which has {} in memory",
-                                  bytes, resource, node.value, total));
-    }
   }
 }
 
@@ -170,7 +191,7 @@ void apply_rules(Draft& draft, Reading& reading) {
   read_topology_options(draft, reading);
   read_cpu_options(draft, reading);
   count_reserved(draft, reading);
-  check_memory(config, reading);
+  check_memory(draft, reading);
   check_runtime(config.runtime, reading);
   if (reading.is_given("minSharedCPUs") && !config.static_options.strict_cpu_reservation) {
     reading.note("minSharedCPUs", "without effect: strict-cpu-reservation is not on");

@@ -51,22 +51,6 @@ constexpr std::chrono::milliseconds kLongestDelay{10'000};
 
 Error invalid(std::string message) { return Error{Code::kInvalid, std::move(message)}; }
 
-Result<void> check_available(std::string_view name, const PolicyGates& gates) {
-  const auto option = std::find_if(kOptions.begin(), kOptions.end(),
-                                   [name](const OptionInfo& row) { return row.name == name; });
-  if (option == kOptions.end()) {
-    return invalid(fmt::format("unknown CPU Manager Policy option: \"{}\"", name));
-  }
-  const auto off = [name](const char* level) {
-    return invalid(
-        fmt::format("CPU Manager Policy {}-level Options not enabled, but option \"{}\" provided",
-                    level, name));
-  };
-  if (option->stage == OptionStage::kAlpha && !gates.alpha_options) return off("Alpha");
-  if (option->stage == OptionStage::kBeta && !gates.beta_options) return off("Beta");
-  return {};
-}
-
 // What Go's strconv.ParseBool accepts.
 std::optional<bool> parse_bool(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTrue{"1", "t", "T", "true", "TRUE", "True"};
@@ -76,39 +60,100 @@ std::optional<bool> parse_bool(std::string_view text) {
   return std::nullopt;
 }
 
-Result<void> set_switch(StaticOptions& options, const Row& row, std::string_view value) {
-  const auto on = parse_bool(value);
-  if (!on) {
-    return invalid(
+// Whether a text that is no boolean for Go was meant as a yes.
+bool is_a_yes(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kYes{"yes", "y", "on", "enabled", "true"};
+  std::string lower(text.substr(0, 8));
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return std::find(kYes.begin(), kYes.end(), lower) != kYes.end();
+}
+
+// Reads one option after the other and collects what is wrong.
+class OptionsReader {
+ public:
+  explicit OptionsReader(const PolicyGates& gates) : gates_(gates) {}
+
+  void read(const std::string& name, const std::string& value) {
+    const auto* option = std::find_if(kOptions.begin(), kOptions.end(),
+                                      [&](const OptionInfo& row) { return row.name == name; });
+    if (option == kOptions.end()) {
+      return add(name, OptionFault::kUnknown,
+                 fmt::format("unknown CPU Manager Policy option: \"{}\"", name));
+    }
+    check_stage(*option);
+    if (name == kScaleDelay) return read_delay(value);
+    const auto* row = std::find_if(kRows.begin(), kRows.end(),
+                                   [&](const Row& candidate) { return candidate.name == name; });
+    CHECK(row != kRows.end());
+    read_switch(*row, value);
+  }
+
+  StaticOptionsRead finish() && {
+    if (meant_.distribute_across_cores) {
+      if (meant_.full_pcpus_only) exclude("full-pcpus-only");
+      if (meant_.distribute_across_numa) exclude("distribute-cpus-across-numa");
+    }
+    return std::move(read_);
+  }
+
+ private:
+  void add(std::string_view option, OptionFault fault, std::string message) {
+    read_.mistakes.push_back(
+        {.option = std::string(option), .message = std::move(message), .fault = fault});
+  }
+
+  void check_stage(const OptionInfo& option) {
+    const bool is_off = (option.stage == OptionStage::kAlpha && !gates_.alpha_options) ||
+                        (option.stage == OptionStage::kBeta && !gates_.beta_options);
+    if (!is_off) return;
+    add(option.name, OptionFault::kStage,
+        fmt::format("CPU Manager Policy {}-level Options not enabled, but option \"{}\" provided",
+                    option.stage == OptionStage::kAlpha ? "Alpha" : "Beta", option.name));
+  }
+
+  void read_switch(const Row& row, std::string_view value) {
+    const auto on = parse_bool(value);
+    meant_.*row.field = on ? *on : is_a_yes(value);
+    if (on) {
+      read_.options.*row.field = *on;
+      return;
+    }
+    add(row.name, OptionFault::kValue,
         fmt::format("bad value for option \"{}\": strconv.ParseBool: parsing {:?}: invalid syntax",
                     row.name, value));
   }
-  options.*row.field = *on;
-  return {};
-}
 
-Result<void> set_delay(StaticOptions& options, std::string_view value, const PolicyGates& gates) {
-  const auto delay = parse_scale_delay(value);
-  if (!delay) return wrap(fmt::format("bad value for option \"{}\"", kScaleDelay), delay.error());
-  if (delay->count() > 0 && !gates.resize_exclusive_cpus) {
-    return invalid(fmt::format(
-        "option \"{}\" is {} but feature gate "
-        "InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or set the option to 0s",
-        kScaleDelay, value));
+  void read_delay(std::string_view value) {
+    const auto delay = parse_scale_delay(value);
+    const bool is_above_zero =
+        delay ? delay->count() > 0 : value.find_first_of("123456789") != std::string_view::npos;
+    if (delay) {
+      read_.options.scale_delay = *delay;
+    } else {
+      add(kScaleDelay, OptionFault::kValue,
+          fmt::format("bad value for option \"{}\": {}", kScaleDelay, delay.error().message));
+    }
+    if (!is_above_zero || gates_.resize_exclusive_cpus) return;
+    add(kScaleDelay, OptionFault::kNeed,
+        fmt::format(
+            "option \"{}\" is {} but feature gate "
+            "InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or set the option to 0s",
+            kScaleDelay, value));
   }
-  options.scale_delay = *delay;
-  return {};
-}
 
-Result<void> set_option(StaticOptions& options, std::string_view name, std::string_view value,
-                        const PolicyGates& gates) {
-  TRY(check_available(name, gates));
-  if (name == kScaleDelay) return set_delay(options, value, gates);
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [name](const Row& candidate) { return candidate.name == name; });
-  CHECK(row != kRows.end());
-  return set_switch(options, *row, value);
-}
+  void exclude(std::string_view other) {
+    constexpr std::string_view kAcrossCores = "distribute-cpus-across-cores";
+    add(kAcrossCores, OptionFault::kPair,
+        fmt::format("static policy options {} and {} can not be used at the same time", other,
+                    kAcrossCores));
+  }
+
+  const PolicyGates& gates_;
+  StaticOptions meant_{};
+  StaticOptionsRead read_{};
+};
 
 }  // namespace
 
@@ -116,23 +161,9 @@ std::span<const OptionInfo> static_option_table() { return kOptions; }
 
 StaticOptionsRead read_static_options(const std::map<std::string, std::string>& text,
                                       const PolicyGates& gates) {
-  StaticOptionsRead read;
-  for (const auto& [name, value] : text) {
-    const auto done = set_option(read.options, name, value, gates);
-    if (!done) read.mistakes.push_back({.option = name, .message = done.error().message});
-  }
-  constexpr std::string_view kAcrossCores = "distribute-cpus-across-cores";
-  const auto exclude = [&read, kAcrossCores](std::string_view other) {
-    read.mistakes.push_back(
-        {.option = std::string(kAcrossCores),
-         .message = fmt::format("static policy options {} and {} can not be used at the same time",
-                                other, kAcrossCores)});
-  };
-  if (read.options.distribute_across_cores) {
-    if (read.options.full_pcpus_only) exclude("full-pcpus-only");
-    if (read.options.distribute_across_numa) exclude("distribute-cpus-across-numa");
-  }
-  return read;
+  OptionsReader reader(gates);
+  for (const auto& [name, value] : text) reader.read(name, value);
+  return std::move(reader).finish();
 }
 
 Result<StaticOptions> parse_static_options(const std::map<std::string, std::string>& text,

@@ -43,18 +43,25 @@ struct StaticOptions {
 // The options of cpuManagerPolicyOptions.
 std::span<const OptionInfo> static_option_table();
 
+// What is wrong with an option: there is none of that name, the feature gate of its stage
+// is off, its value cannot be read, it needs another gate, or another option excludes it.
+enum class OptionFault { kUnknown, kStage, kValue, kNeed, kPair };
+
 struct OptionMistake {
   std::string option{};   // the one to change; of a pair, the one that excludes the other
   std::string message{};  // names the option; the kubelet's text where it has one
+  OptionFault fault = OptionFault::kUnknown;
 };
 
 struct StaticOptionsRead {
-  StaticOptions options{};  // as far as they are right
+  StaticOptions options{};  // as far as they can be read, whatever the gates say
   std::vector<OptionMistake> mistakes{};
 };
 
 // Reads every option and reports all that is wrong: first what is wrong with one option,
-// in the order of their names, then pairs that exclude each other.
+// in the order of their names, then pairs that exclude each other. No mistake hides
+// another: a value that cannot be read but is meant as a yes (yes, on) or as a delay above
+// zero (20s) counts as that when pairs and needs are checked.
 StaticOptionsRead read_static_options(const std::map<std::string, std::string>& text,
                                       const PolicyGates& gates);
 

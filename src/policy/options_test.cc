@@ -84,6 +84,21 @@ TEST(StaticOptionsRead, ReportsEveryMistakeAndKeepsTheRest) {
   EXPECT_FALSE(read.options.strict_cpu_reservation);
 }
 
+TEST(StaticOptionsRead, NoMistakeHidesAnother) {
+  const auto read = read_static_options({{"distribute-cpus-across-cores", "true"},
+                                         {"full-pcpus-only", "Yes"},
+                                         {"scale-delay-time", "20s"}},
+                                        {});
+  std::vector<OptionFault> faults;
+  for (const OptionMistake& mistake : read.mistakes) faults.push_back(mistake.fault);
+  EXPECT_EQ(faults, (std::vector<OptionFault>{OptionFault::kStage, OptionFault::kValue,
+                                              OptionFault::kStage, OptionFault::kValue,
+                                              OptionFault::kNeed, OptionFault::kPair}));
+  EXPECT_EQ(
+      read_static_options({{"scale-delay-time", "0"}}, {.alpha_options = true}).mistakes.size(),
+      1U);
+}
+
 TEST(StaticOptionsOn, NamesThoseThatAreOn) {
   EXPECT_TRUE(options_on({}).empty());
   EXPECT_EQ(options_on({.full_pcpus_only = true, .scale_delay = std::chrono::seconds(1)}),
