@@ -33,10 +33,10 @@ TEST_F(PlanRendering, TableSaysWhoHasWhat) {
             "exclusive  2-5,16-23       12 CPUs in 2 containers\n"
             "pods       2 pods, all admitted\n"
             "\n"
-            "POD          CONTAINER  QOS         CPUS  ASSIGNED  NUMA  ALIGNED\n"
-            "telco/upf-0  fast-path  Guaranteed  4     2-5       0     core, L3, NUMA, socket\n"
-            "telco/upf-0  log        Guaranteed  100m  shared    -     -\n"
-            "db/pg-0      postgres   Guaranteed  8     16-23     1     core, L3, NUMA, socket\n");
+            "#  POD          CONTAINER  QOS         CPUS  ASSIGNED  NUMA  ALIGNED\n"
+            "1  telco/upf-0  fast-path  Guaranteed  4     2-5       0     core, L3, NUMA, socket\n"
+            "1  telco/upf-0  log        Guaranteed  100m  shared    -     -\n"
+            "2  db/pg-0      postgres   Guaranteed  8     16-23     1     core, L3, NUMA, socket\n");
 }
 
 TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
@@ -47,15 +47,17 @@ TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
                                            .missing = "8 CPUs asked for, 6 free, 2 missing",
                                            .fits_empty = true,
                                            .holders = {{"telco/upf-0", "fast-path", "cpu", "2-5"},
-                                                       {"a/b", "c", "memory", "4Gi in NUMA 0"}}};
+                                                       {"a/b", "c", "memory", "4Gi in NUMA 0"},
+                                                       {"db/pg-0", "first", "cpu", "6"}}};
   const std::string table = render_plan_table(page());
   EXPECT_NE(table.find("pods       2 pods, 1 admitted, 1 refused\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("\nrefused  db/pg-0: OutOfcpu\n"
-                       "message  not enough cpus available\n"
+  EXPECT_NE(table.find("\nrefused  #2 db/pg-0, container postgres: OutOfcpu\n"
+                       "text     not enough cpus available\n"
                        "rule     only CPUs that nobody holds are given\n"
                        "missing  8 CPUs asked for, 6 free, 2 missing\n"
                        "held by  telco/upf-0  fast-path  2-5\n"
                        "         a/b          c          memory 4Gi in NUMA 0\n"
+                       "         this pod     first      6\n"
                        "alone    an empty node would admit it\n"),
             std::string::npos)
       << table;
@@ -78,7 +80,7 @@ TEST_F(PlanRendering, ShowsMemoryAndDevicesWhereThereAreAny) {
   container.memory_nodes = {NodeId(0)};
   container.devices = {{"example.com/nic", {"nic-0", "nic-1"}}};
   const std::string table = render_plan_table(page());
-  EXPECT_NE(table.find("2Gi hugepages-1Gi + 1536Mi on 0  nic-0,nic-1  core, L3"), std::string::npos)
+  EXPECT_NE(table.find("1536Mi memory + 2Gi hugepages-1Gi in NUMA 0  nic-0,nic-1  core, L3"), std::string::npos)
       << table;
 }
 
