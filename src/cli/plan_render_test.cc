@@ -150,10 +150,53 @@ TEST_F(PlanRendering, ExplainsTheWholeChain) {
             "candidates  2-31, 30 CPUs\n"
             "near        2-15, 14 of them in NUMA 0\n"
             "choice      2-5, 4 CPUs: core, L3, NUMA, socket\n"
+            "because     all from near; packed: whole sockets, NUMA nodes and cores where it fills "
+            "them, then what has the fewest CPUs free, lowest first\n"
             "\n"
             "container  log\n"
             "cpu        shares: because\n"
             "choice     the shared CPUs\n");
+}
+
+TEST_F(PlanRendering, ExplainsWhyOtherNodesWereNotChosen) {
+  report_.topology_options.policy = TopologyPolicy::kRestricted;
+  PlannedContainer& container = report_.pods[0].containers[0];
+  const auto on = [](int node) { return Hint{.nodes = NodeSet{NodeId(node)}, .preferred = true}; };
+  container.affinity = NodeSet{NodeId(0)};
+  container.near = cpus("2-3");
+  container.alignment =
+      AlignmentShown{.resources = {{.resource = "cpu", .count = 3, .hints = {on(0), on(1), on(2)}},
+                                   {.resource = "memory", .count = 2, .hints = {on(0), on(1)}}},
+                     .merged = {.hint = on(0), .admit = true}};
+  const std::string text = render_explanation(page(), report_.pods[0]);
+  EXPECT_NE(text.find("instead of  NUMA 1 (as good, but higher-numbered), NUMA 2 (not preferred by "
+                      "memory)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("because     2 from near, 2 from the other candidates; packed"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(PlanRendering, NearIsAboutSocketsWithAlignBySocket) {
+  report_.options = {"align-by-socket"};
+  PlannedContainer& container = report_.pods[0].containers[0];
+  container.affinity = NodeSet{NodeId(0)};
+  container.near = cpus("2-15");
+  EXPECT_NE(render_explanation(page(), report_.pods[0])
+                .find("near        2-15, 14 of them in the sockets of NUMA 0\n"),
+            std::string::npos);
+}
+
+TEST_F(PlanRendering, ExplainsThatThereIsNoChoice) {
+  PlannedPod& pod = report_.pods[1];
+  pod.refusal = PlannedRefusal{.reason = "OutOfcpu", .missing = "8 CPUs asked for, 6 free"};
+  pod.containers[0].granted = {};
+  EXPECT_NE(render_explanation(page(), pod).find("choice      none: 8 CPUs asked for, 6 free\n"),
+            std::string::npos);
+  pod.containers[0].is_decided = false;
+  EXPECT_NE(render_explanation(page(), pod).find("choice     none: its turn never came\n"),
+            std::string::npos);
 }
 
 }  // namespace
