@@ -84,6 +84,15 @@ TEST_F(PlanRendering, ShowsMemoryAndDevicesWhereThereAreAny) {
       << table;
 }
 
+TEST_F(PlanRendering, NotesThatAKubeletCountsRequests) {
+  report_.requested_milli = 31500;
+  report_.allocatable_milli = 30000;
+  EXPECT_NE(render_plan_table(page()).find("note       admitted pods request 31500m CPUs of 30 "
+                                           "allocatable; a kubelet would refuse some of them "
+                                           "(OutOfcpu)\n"),
+            std::string::npos);
+}
+
 TEST_F(PlanRendering, EscapesNames) {
   report_.pods[0].name = "evil/\x1b[31m\n";
   EXPECT_NE(render_plan_table(page()).find("evil/\\x1b[31m\\n  fast-path"), std::string::npos);

@@ -61,10 +61,10 @@ std::vector<Row> set_rows(const PlanReport& report) {
   return rows;
 }
 
-// Pods that share CPUs are not refused here for what they request; a scheduler counts.
+// Pods that share CPUs are not refused here for what they request; schedulers and kubelets count.
 std::string overbooked(const PlanReport& report) {
   return fmt::format(
-      "admitted pods request {} CPUs of {} allocatable; a scheduler would send fewer here",
+      "admitted pods request {} CPUs of {} allocatable; a kubelet would refuse some of them (OutOfcpu)",
       Quantity::of_milli(report.requested_milli).str(),
       Quantity::of_milli(report.allocatable_milli).str());
 }
