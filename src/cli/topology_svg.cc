@@ -98,7 +98,7 @@ std::vector<std::string> break_lines(std::string_view text, int width, int font_
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string word(text.substr(at, end - at));
-    const std::string longer = line.empty() ? word : line + " " + word;
+    const std::string longer = line.empty() ? word : fmt::format("{} {}", line, word);
     if (!line.empty() && text_width(longer, font_size) > width) {
       lines.push_back(line);
       line = word;
