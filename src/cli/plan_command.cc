@@ -112,7 +112,15 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
   return checked.config;
 }
 
-void add_notes(const Config& config, const NodeSetup& node, std::vector<std::string>& notes) {
+// hwloc gives the NUMA nodes of a synthetic machine 1Gi each, unless its text says memory=.
+bool has_made_up_memory(const Config& config, const Source& source) {
+  return config.memory_manager_policy == MemoryManagerPolicy::kStatic && !config.memory &&
+         source.kind == Source::Kind::kSynthetic &&
+         source.detail.find("memory=") == std::string::npos;
+}
+
+void add_notes(const Config& config, const NodeSetup& node, const Source& source,
+               std::vector<std::string>& notes) {
   if (config.cpu_manager_policy == CpuManagerPolicy::kNone) {
     notes.emplace_back(
         "policy none gives nobody exclusive CPUs; set cpuManagerPolicy: static to plan them");
@@ -122,6 +130,10 @@ void add_notes(const Config& config, const NodeSetup& node, std::vector<std::str
     notes.emplace_back(
         "memory is not planned: the machine does not say what it has; give it as `memory` in the "
         "CoreholdConfiguration");
+  } else if (has_made_up_memory(config, source)) {
+    notes.emplace_back(
+        "a synthetic machine has 1Gi of memory in each NUMA node; give what it should have as "
+        "`memory` in the CoreholdConfiguration");
   }
 }
 
@@ -183,11 +195,14 @@ int run(const Arguments& arguments) {
   if (!config) return kExitFailed;
   const auto node = NodeSetup::make(*topology, *config);
   if (!node) return fail(node.error());
-  add_notes(*config, *node, notes);
+  add_notes(*config, *node, *source, notes);
   std::move(choice->notes.begin(), choice->notes.end(), std::back_inserter(notes));
   const PlanReport made = plan(*node, choice->pods);
   return show(arguments, {.topology = *topology, .report = made, .notes = notes});
 }
+
+// For options of which "" would look like the option not given.
+std::string is_given(const std::string& value) { return value.empty() ? "must not be empty" : ""; }
 
 }  // namespace
 
@@ -203,14 +218,17 @@ void add_plan(CLI::App& root, int& exit_code) {
   command->add_option("--topology", arguments->topology, "The machine (default: host)")
       ->type_name("SOURCE");
   command->add_option("--config", arguments->config, "How the node is configured")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(is_given);
   command->add_option("-o,--output", arguments->format, "How to show it (default: table)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json", "svg"}));
   command->add_option("--explain", arguments->explain, "How the decision about one pod came about")
-      ->type_name("POD");
+      ->type_name("POD")
+      ->check(is_given);
   command->add_option("--node", arguments->node, "Leave out pods bound to other nodes")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(is_given);
   command->footer(kFooter);
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

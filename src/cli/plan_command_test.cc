@@ -89,6 +89,25 @@ TEST(PlanCommand, ReadsStandardInputAndSeveralFiles) {
   EXPECT_NE(outcome.text.find("telco/upf-1"), std::string::npos) << outcome.text;
 }
 
+TEST(PlanCommand, SaysThatASyntheticMachineHasMadeUpMemory) {
+  const std::string file = testing::TempDir() + "corehold-plan-memory.yaml";
+  std::ofstream(file) << "apiVersion: kubelet.config.k8s.io/v1beta1\n"
+                         "kind: KubeletConfiguration\n"
+                         "cpuManagerPolicy: static\n"
+                         "reservedSystemCPUs: \"0-1\"\n"
+                         "memoryManagerPolicy: Static\n"
+                         "reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]\n"
+                         "evictionHard: {memory.available: 100Mi}\n";
+  const std::string note = "note       a synthetic machine has 1Gi of memory in each NUMA node; ";
+  const Outcome made_up = plan(kPods + kServer + "--config " + file);
+  EXPECT_NE(made_up.text.find(note), std::string::npos) << made_up.text;
+  const Outcome given =
+      plan(kPods + "--topology 'synthetic:numa:2(memory=64GB) core:4 pu:2' --config " + file);
+  EXPECT_EQ(given.code, 0);
+  EXPECT_EQ(given.text.find(note), std::string::npos) << given.text;
+  std::remove(file.c_str());
+}
+
 TEST(PlanCommand, TellsEveryMistakeOfTheConfigurationAtItsLine) {
   const std::string file = testing::TempDir() + "corehold-plan-bad.yaml";
   std::ofstream(file) << "apiVersion: kubelet.config.k8s.io/v1beta1\n"
@@ -123,6 +142,9 @@ TEST(PlanCommand, BadUsageIsTwoAndBadInputOne) {
        "--topology: \"nope\" is not a topology source: use host, xml:FILE or "
        "synthetic:DESCRIPTION"},
       {kPods + "-o svg --explain pg-0", 2, "--explain answers in words: -o table or -o json"},
+      {kPods + "--explain ''", 2, "--explain: must not be empty"},
+      {kPods + "--config ''", 2, "--config: must not be empty"},
+      {kPods + "--node ''", 2, "--node: must not be empty"},
       {"-f - -f -", 2, "-f - may be given only once"},
       {"-f nowhere.yaml", 1, "open nowhere.yaml: ENOENT"},
       {"-f docs/examples/node.yaml", 1,

@@ -119,12 +119,50 @@ Result<void> keep_node(PodChoice& choice, std::string_view node) {
   return {};
 }
 
+// status.startTime; "" for a pod that has none. The API server writes UTC, so that text sorts
+// as time does; what it would not write is not a time here.
+std::string start_of(const Pod& pod) {
+  constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
+  const auto* status = pod.raw.if_contains("status");
+  if (status == nullptr || !status->is_object()) return "";
+  const auto* start = status->get_object().if_contains("startTime");
+  if (start == nullptr || !start->is_string()) return "";
+  std::string time(start->get_string());
+  const bool is_time = std::equal(
+      time.begin(), time.end(), kForm.begin(), kForm.end(),
+      [](char c, char form) { return form == '0' ? c >= '0' && c <= '9' : c == form; });
+  return is_time ? time : "";
+}
+
+// `kubectl get pods` lists by name. New pods may follow those that have started.
+void order_by_start(PodChoice& choice) {
+  const auto has_started = [](const Pod& pod) { return !start_of(pod).empty(); };
+  const auto begin = choice.pods.begin();
+  const auto end = choice.pods.end();
+  const auto first_new = std::find_if_not(begin, end, has_started);
+  if (std::any_of(first_new, end, has_started)) {
+    choice.notes.emplace_back(
+        "not all pods have a status.startTime: planned in the order of the list");
+    return;
+  }
+  const auto started = static_cast<std::size_t>(first_new - begin);
+  if (started < 2) return;
+  std::stable_sort(begin, first_new,
+                   [](const Pod& a, const Pod& b) { return start_of(a) < start_of(b); });
+  choice.notes.push_back(
+      first_new == end ? "planned in the order in which the pods started (status.startTime)"
+                       : fmt::format("the first {} planned in the order in which they started "
+                                     "(status.startTime)",
+                                     counted_pods(started)));
+}
+
 }  // namespace
 
 Result<PodChoice> choose_pods(const std::vector<PodFile>& files, std::string_view node) {
   PodChoice choice{.pods = TRY(read_all(files))};
   TRY(keep_node(choice, node));
   leave_out_ended(choice);
+  order_by_start(choice);
   return choice;
 }
 

@@ -21,12 +21,14 @@ struct PodFile {
 };
 
 struct PodChoice {
-  std::vector<Pod> pods{};           // in the order of the files
-  std::vector<std::string> notes{};  // what was left out, and why
+  std::vector<Pod> pods{};           // in the order of the files, or that in which they started
+  std::vector<std::string> notes{};  // what was left out or put in order, and why
 };
 
 // The pods to plan. Left out: pods that have ended (phase Succeeded or Failed) and, where
-// `node` is not empty, pods bound to other nodes.
+// `node` is not empty, pods bound to other nodes. Pods that have started, as in a dump, which
+// is in no useful order, come in the order of status.startTime if they are all or the first
+// of the list.
 //
 // Fails with kInvalid and the file's name: what is no pod, a pod that is not valid, two
 // pods of the same namespace and name or with the same UID, a node that no pod is bound to.

@@ -49,6 +49,33 @@ TEST(ChoosePods, LeavesOutPodsThatHaveEnded) {
             std::vector<std::string>{"2 pods left out, ended: default/done, default/failed"});
 }
 
+TEST(ChoosePods, PodsOfADumpComeInTheOrderInWhichTheyStarted) {
+  const auto started = [](const std::string& name, const std::string& time) {
+    return pod(name) + ", \"status\": {\"startTime\": \"" + time + "\"}}";
+  };
+  const std::string dump = list({started("a", "2026-03-02T10:00:00Z"),
+                                 started("b", "2026-03-01T23:00:00Z"),
+                                 started("c", "2026-03-02T10:00:00Z")});
+  auto choice = choose_pods({{"dump", dump}}, "");
+  ASSERT_TRUE(choice) << choice.error().message;
+  EXPECT_EQ(names(*choice), "b a c");
+  EXPECT_EQ(choice->notes,
+            std::vector<std::string>{
+                "planned in the order in which the pods started (status.startTime)"});
+  choice = choose_pods({{"dump", dump}, {"new", pod("new") + "}"}}, "");
+  ASSERT_TRUE(choice) << choice.error().message;
+  EXPECT_EQ(names(*choice), "b a c new");
+  EXPECT_EQ(choice->notes,
+            std::vector<std::string>{
+                "the first 3 pods planned in the order in which they started (status.startTime)"});
+  choice = choose_pods({{"new", pod("new") + "}"}, {"dump", dump}}, "");
+  ASSERT_TRUE(choice) << choice.error().message;
+  EXPECT_EQ(names(*choice), "new a b c");
+  EXPECT_EQ(choice->notes,
+            std::vector<std::string>{
+                "not all pods have a status.startTime: planned in the order of the list"});
+}
+
 TEST(ChoosePods, NamesBothOfTwoWithOneName) {
   EXPECT_EQ(
       error_of({{"a.yaml", pod("x") + "}"}, {"b.yaml", list({pod("y") + "}", pod("x") + "}"})}}),

@@ -83,7 +83,8 @@ json::object refusal_json(const PlannedRefusal& refusal) {
 }
 
 json::object pod_json(const PlanPage& page, const PlannedPod& pod) {
-  json::object object{{"pod", pod.name},
+  json::object object{{"index", pod.index},
+                      {"pod", pod.name},
                       {"uid", pod.uid},
                       {"qosClass", name_of(pod.qos)},
                       {"admitted", !pod.refusal.has_value()}};

@@ -27,19 +27,21 @@ std::string title_of(const PlanReport& report) {
                      report.pods.size() - refused, refused);
 }
 
-std::vector<std::string> remarks_of(const PlanReport& report) {
+std::vector<std::string> remarks_of(const PlanPage& page) {
   std::vector<std::string> remarks;
   std::size_t left = 0;
-  for (const PlannedPod& pod : report.pods) {
+  for (const PlannedPod& pod : page.report.pods) {
     if (!pod.refusal) continue;
     if (remarks.size() == kRefusalsShown) {
       ++left;
       continue;
     }
     remarks.push_back(
-        fmt::format("refused: {}, {}", on_one_line(pod.name), on_one_line(pod.refusal->reason)));
+        fmt::format("refused: #{} {}, {}", pod.index, on_one_line(pod.name),
+                    on_one_line(pod.refusal->reason)));
   }
   if (left > 0) remarks.push_back(fmt::format("and {} more refused", left));
+  for (const std::string& note : page.notes) remarks.push_back("note: " + on_one_line(note));
   return remarks;
 }
 
@@ -56,7 +58,7 @@ Paint plan_paint(const PlanPage& page) {
                         {.label = "reserved", .color = "#a9b3c2", .detail = report.reserved.str()}},
               .subtitles = {summarize(page.topology), "policy " + policy_line(report),
                             "topology manager " + topology_line(report.topology_options)},
-              .remarks = remarks_of(report)};
+              .remarks = remarks_of(page)};
   paint_all(paint, page.topology.cpus(), kShared, "shared");
   paint_all(paint, report.reserved, kReserved,
             report.reserved.intersects(report.shared) ? "reserved, shared" : "reserved");

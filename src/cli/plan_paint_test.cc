@@ -64,9 +64,9 @@ TEST(PlanPalette, NumbersStandOut) {
 }
 
 TEST(PlanPalette, OwnersLookDifferent) {
-  std::set<std::pair<std::string, bool>> seen;
+  std::set<std::pair<std::string, Fill::Frame>> seen;
   for (std::size_t i = 0; i < kOwnerFills; ++i) {
-    EXPECT_TRUE(seen.insert({owner_fill(i).color, owner_fill(i).framed}).second) << i;
+    EXPECT_TRUE(seen.insert({owner_fill(i).color, owner_fill(i).frame}).second) << i;
   }
   EXPECT_EQ(owner_fill(kOwnerFills).color, owner_fill(0).color);
 }
@@ -112,13 +112,40 @@ TEST(PlanSvg, LegendOfManyOwnersStaysOnThePageWithoutOverlap) {
   }
 }
 
-TEST(PlanSvg, CutsLongNamesAndKeepsThemInTheTooltip) {
+TEST(PlanSvg, CutsLongNamesInTheMiddleAndNeverLosesCpus) {
   const Topology machine = corehold::machine("1s4c2t");
-  const std::string name = "space/" + std::string(200, 'n');
-  const PlanReport report = report_of(machine, {{name, "main", "2-5"}});
+  const std::string name = "space/" + std::string(200, 'n') + "-7";
+  const PlanReport report = report_of(machine, {{name, "main", "2-3,5"}});
   const std::string svg = render_topology_svg(machine, plan_paint({machine, report}));
-  EXPECT_NE(svg.find("\u2026</text>"), std::string::npos);
-  EXPECT_NE(svg.find("<title>" + name + " main: 2-5</title>"), std::string::npos);
+  EXPECT_NE(svg.find("n\u2026n"), std::string::npos);
+  EXPECT_NE(svg.find("n-7 main<tspan class=\"ch-quiet\" dx=\"8\">2-3,5</tspan>"),
+            std::string::npos);
+  EXPECT_NE(svg.find("<title>" + name + " main: 2-3,5</title>"), std::string::npos);
+}
+
+TEST(PlanSvg, CutsBetweenCharacters) {
+  const Topology machine = corehold::machine("1s4c2t");
+  for (const char* pad : {"", "x", "xx"}) {
+    std::string name = pad;
+    for (int i = 0; i < 60; ++i) name += "\u20ac";
+    const PlanReport report = report_of(machine, {{name, "main", "2-5"}});
+    const std::string svg = render_topology_svg(machine, plan_paint({machine, report}));
+    EXPECT_NE(svg.find("\u20ac\u2026\u20ac"), std::string::npos) << pad;
+  }
+}
+
+TEST(PlanPaint, TellsRefusalsAndNotesBelowThePicture) {
+  const Topology machine = corehold::machine("1s31c2t");
+  PlanReport report = crowded(machine, 8, 2);
+  for (PlannedPod& pod : report.pods) pod.refusal = PlannedRefusal{.reason = "OutOfcpu"};
+  const std::string note = "no --config: " + std::string(100, 'x') + " and more words";
+  const Paint paint = plan_paint({machine, report, {note}});
+  ASSERT_EQ(paint.remarks.size(), 8U);
+  EXPECT_EQ(paint.remarks[0], "refused: #1 team-0/worker-0, OutOfcpu");
+  EXPECT_EQ(paint.remarks[6], "and 2 more refused");
+  EXPECT_EQ(paint.remarks[7], "note: " + note);
+  const std::string svg = render_topology_svg(machine, paint);
+  EXPECT_NE(svg.find(">and more words</text>"), std::string::npos) << "broken into lines";
 }
 
 }  // namespace

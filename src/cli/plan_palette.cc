@@ -2,12 +2,15 @@
 #include "cli/plan_palette.h"
 
 #include <array>
+#include <cstdint>
+
+#include <fmt/format.h>
 
 namespace corehold {
 namespace {
 
 struct Color {
-  const char* fill;
+  std::uint32_t fill;  // 0xrrggbb
   const char* ink;
 };
 
@@ -15,33 +18,50 @@ constexpr const char* kDark = "#16233b";
 constexpr const char* kLight = "#ffffff";
 
 // Bright ones for dark numbers, alternating in lightness; then deep ones for light numbers.
-constexpr std::array<Color, kOwnerFills / 2> kColors{{
-    {"#6fa8dc", kDark},
-    {"#f4d35e", kDark},
-    {"#3fb598", kDark},
-    {"#f7b2c4", kDark},
-    {"#ee8a5f", kDark},
-    {"#a6dff5", kDark},
-    {"#b3a2e0", kDark},
-    {"#c3d34b", kDark},
-    {"#1f4e96", kLight},
-    {"#9c3a1e", kLight},
-    {"#146b57", kLight},
-    {"#8a2f6b", kLight},
-    {"#5a5f12", kLight},
-    {"#463a86", kLight},
-    {"#6b4327", kLight},
-    {"#2b5563", kLight},
+constexpr std::array<Color, 16> kColors{{
+    {0x6fa8dc, kDark},
+    {0xf4d35e, kDark},
+    {0x3fb598, kDark},
+    {0xf7b2c4, kDark},
+    {0xee8a5f, kDark},
+    {0xa6dff5, kDark},
+    {0xb3a2e0, kDark},
+    {0xc3d34b, kDark},
+    {0x1f4e96, kLight},
+    {0x9c3a1e, kLight},
+    {0x146b57, kLight},
+    {0x8a2f6b, kLight},
+    {0x5a5f12, kLight},
+    {0x463a86, kLight},
+    {0x6b4327, kLight},
+    {0x2b5563, kLight},
 }};
+
+constexpr std::size_t kFrames = 3;
+static_assert(kOwnerFills % (kColors.size() * kFrames) == 0);
+
+// Away from its ink, so that numbers stand out all the more: bright ones brighter, deep ones
+// deeper, three tenths of the way for each step.
+std::string shaded(const Color& color, std::size_t step) {
+  const std::uint32_t target = color.ink == kDark ? 255U : 0U;
+  std::uint32_t mixed = 0;
+  for (const unsigned shift : {16U, 8U, 0U}) {
+    const std::uint32_t part = (color.fill >> shift) & 0xFFU;
+    const auto away = static_cast<std::uint32_t>(step);
+    mixed |= ((part * (10U - 3U * away) + target * 3U * away) / 10U) << shift;
+  }
+  return fmt::format("#{:06x}", mixed);
+}
 
 }  // namespace
 
 Fill owner_fill(std::size_t index) {
   const Color& color = kColors[index % kColors.size()];
+  const std::size_t round = index % kOwnerFills / kColors.size();
   return {.label = "",
-          .color = color.fill,
+          .color = shaded(color, round / kFrames),
           .ink = color.ink,
-          .framed = index % kOwnerFills >= kColors.size()};
+          .frame = static_cast<Fill::Frame>(round % kFrames)};
 }
 
 }  // namespace corehold

@@ -11,8 +11,9 @@
 
 namespace corehold {
 
-// So many owners look different: every colour plain, then every colour framed.
-inline constexpr std::size_t kOwnerFills = 32;
+// So many owners look different: 16 colours, plain, framed and with a dashed frame, in three
+// shades.
+inline constexpr std::size_t kOwnerFills = 144;
 
 // How to fill the CPUs of the index-th owner, without a label. Beyond kOwnerFills they
 // start over.

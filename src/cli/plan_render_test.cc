@@ -33,10 +33,10 @@ TEST_F(PlanRendering, TableSaysWhoHasWhat) {
             "exclusive  2-5,16-23       12 CPUs in 2 containers\n"
             "pods       2 pods, all admitted\n"
             "\n"
-            "POD          CONTAINER  QOS         CPUS  ASSIGNED  NUMA  ALIGNED\n"
-            "telco/upf-0  fast-path  Guaranteed  4     2-5       0     core, L3, NUMA, socket\n"
-            "telco/upf-0  log        Guaranteed  100m  shared    -     -\n"
-            "db/pg-0      postgres   Guaranteed  8     16-23     1     core, L3, NUMA, socket\n");
+            "#  POD          CONTAINER  QOS         CPUS  ASSIGNED  NUMA  ALIGNED\n"
+            "1  telco/upf-0  fast-path  Guaranteed  4     2-5       0     core, L3, NUMA, socket\n"
+            "1  telco/upf-0  log        Guaranteed  100m  shared    -     -\n"
+            "2  db/pg-0      postgres   Guaranteed  8     16-23     1     core, L3, NUMA, socket\n");
 }
 
 TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
@@ -47,15 +47,17 @@ TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
                                            .missing = "8 CPUs asked for, 6 free, 2 missing",
                                            .fits_empty = true,
                                            .holders = {{"telco/upf-0", "fast-path", "cpu", "2-5"},
-                                                       {"a/b", "c", "memory", "4Gi in NUMA 0"}}};
+                                                       {"a/b", "c", "memory", "4Gi in NUMA 0"},
+                                                       {"db/pg-0", "first", "cpu", "6"}}};
   const std::string table = render_plan_table(page());
   EXPECT_NE(table.find("pods       2 pods, 1 admitted, 1 refused\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("\nrefused  db/pg-0: OutOfcpu\n"
-                       "message  not enough cpus available\n"
+  EXPECT_NE(table.find("\nrefused  #2 db/pg-0, container postgres: OutOfcpu\n"
+                       "text     not enough cpus available\n"
                        "rule     only CPUs that nobody holds are given\n"
                        "missing  8 CPUs asked for, 6 free, 2 missing\n"
                        "held by  telco/upf-0  fast-path  2-5\n"
                        "         a/b          c          memory 4Gi in NUMA 0\n"
+                       "         this pod     first      6\n"
                        "alone    an empty node would admit it\n"),
             std::string::npos)
       << table;
@@ -78,8 +80,17 @@ TEST_F(PlanRendering, ShowsMemoryAndDevicesWhereThereAreAny) {
   container.memory_nodes = {NodeId(0)};
   container.devices = {{"example.com/nic", {"nic-0", "nic-1"}}};
   const std::string table = render_plan_table(page());
-  EXPECT_NE(table.find("2Gi hugepages-1Gi + 1536Mi on 0  nic-0,nic-1  core, L3"), std::string::npos)
+  EXPECT_NE(table.find("1536Mi memory + 2Gi hugepages-1Gi in NUMA 0  nic-0,nic-1  core, L3"), std::string::npos)
       << table;
+}
+
+TEST_F(PlanRendering, NotesThatAKubeletCountsRequests) {
+  report_.requested_milli = 31500;
+  report_.allocatable_milli = 30000;
+  EXPECT_NE(render_plan_table(page()).find("note       admitted pods request 31500m CPUs of 30 "
+                                           "allocatable; a kubelet would refuse some of them "
+                                           "(OutOfcpu)\n"),
+            std::string::npos);
 }
 
 TEST_F(PlanRendering, EscapesNames) {
@@ -148,10 +159,53 @@ TEST_F(PlanRendering, ExplainsTheWholeChain) {
             "candidates  2-31, 30 CPUs\n"
             "near        2-15, 14 of them in NUMA 0\n"
             "choice      2-5, 4 CPUs: core, L3, NUMA, socket\n"
+            "because     all from near; packed: whole sockets, NUMA nodes and cores where it fills "
+            "them, then what has the fewest CPUs free, lowest first\n"
             "\n"
             "container  log\n"
             "cpu        shares: because\n"
             "choice     the shared CPUs\n");
+}
+
+TEST_F(PlanRendering, ExplainsWhyOtherNodesWereNotChosen) {
+  report_.topology_options.policy = TopologyPolicy::kRestricted;
+  PlannedContainer& container = report_.pods[0].containers[0];
+  const auto on = [](int node) { return Hint{.nodes = NodeSet{NodeId(node)}, .preferred = true}; };
+  container.affinity = NodeSet{NodeId(0)};
+  container.near = cpus("2-3");
+  container.alignment =
+      AlignmentShown{.resources = {{.resource = "cpu", .count = 3, .hints = {on(0), on(1), on(2)}},
+                                   {.resource = "memory", .count = 2, .hints = {on(0), on(1)}}},
+                     .merged = {.hint = on(0), .admit = true}};
+  const std::string text = render_explanation(page(), report_.pods[0]);
+  EXPECT_NE(text.find("instead of  NUMA 1 (as good, but higher-numbered), NUMA 2 (not preferred by "
+                      "memory)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("because     2 from near, 2 from the other candidates; packed"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(PlanRendering, NearIsAboutSocketsWithAlignBySocket) {
+  report_.options = {"align-by-socket"};
+  PlannedContainer& container = report_.pods[0].containers[0];
+  container.affinity = NodeSet{NodeId(0)};
+  container.near = cpus("2-15");
+  EXPECT_NE(render_explanation(page(), report_.pods[0])
+                .find("near        2-15, 14 of them in the sockets of NUMA 0\n"),
+            std::string::npos);
+}
+
+TEST_F(PlanRendering, ExplainsThatThereIsNoChoice) {
+  PlannedPod& pod = report_.pods[1];
+  pod.refusal = PlannedRefusal{.reason = "OutOfcpu", .missing = "8 CPUs asked for, 6 free"};
+  pod.containers[0].granted = {};
+  EXPECT_NE(render_explanation(page(), pod).find("choice      none: 8 CPUs asked for, 6 free\n"),
+            std::string::npos);
+  pod.containers[0].is_decided = false;
+  EXPECT_NE(render_explanation(page(), pod).find("choice     none: its turn never came\n"),
+            std::string::npos);
 }
 
 }  // namespace

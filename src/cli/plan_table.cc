@@ -61,10 +61,10 @@ std::vector<Row> set_rows(const PlanReport& report) {
   return rows;
 }
 
-// Pods that share CPUs are not refused here for what they request; a scheduler counts.
+// Pods that share CPUs are not refused here for what they request; schedulers and kubelets count.
 std::string overbooked(const PlanReport& report) {
   return fmt::format(
-      "admitted pods request {} CPUs of {} allocatable; a scheduler would send fewer here",
+      "admitted pods request {} CPUs of {} allocatable; a kubelet would refuse some of them (OutOfcpu)",
       Quantity::of_milli(report.requested_milli).str(),
       Quantity::of_milli(report.allocatable_milli).str());
 }
@@ -104,7 +104,8 @@ Columns columns_of(const PlanReport& report) {
 Row row_of(const PlanPage& page, const PlannedPod& pod, const PlannedContainer& container,
            const Columns& columns) {
   const bool shares = container.granted.empty();
-  Row row{on_one_line(pod.name),
+  Row row{std::to_string(pod.index),
+          on_one_line(pod.name),
           container_name(container),
           std::string(name_of(pod.qos)),
           container.cpu_request.empty() ? "-" : on_one_line(container.cpu_request),
@@ -118,7 +119,7 @@ Row row_of(const PlanPage& page, const PlannedPod& pod, const PlannedContainer& 
 
 std::string admitted(const PlanPage& page) {
   const Columns columns = columns_of(page.report);
-  Row head{"POD", "CONTAINER", "QOS", "CPUS", "ASSIGNED", "NUMA"};
+  Row head{"#", "POD", "CONTAINER", "QOS", "CPUS", "ASSIGNED", "NUMA"};
   if (columns.memory) head.emplace_back("MEMORY");
   if (columns.devices) head.emplace_back("DEVICES");
   head.emplace_back("ALIGNED");
@@ -132,13 +133,22 @@ std::string admitted(const PlanPage& page) {
   return rows.size() == 1 ? "" : "\n" + align(rows, head.size());
 }
 
+// ", container main"; nothing where the pod was refused as a whole.
+std::string refused_container(const PlannedPod& pod) {
+  for (const PlannedContainer& container : pod.containers) {
+    if (container.name == pod.refusal->container) return ", container " + container_name(container);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string refusal_text(const PlannedPod& pod) {
   const PlannedRefusal& refusal = *pod.refusal;
   std::vector<Row> rows{
-      {"refused", fmt::format("{}: {}", on_one_line(pod.name), on_one_line(refusal.reason))},
-      {"message", on_one_line(refusal.text)}};
+      {"refused", fmt::format("#{} {}{}: {}", pod.index, on_one_line(pod.name),
+                              refused_container(pod), on_one_line(refusal.reason))},
+      {"text", on_one_line(refusal.text)}};
   if (!refusal.rule.empty()) rows.push_back({"rule", on_one_line(refusal.rule)});
   if (!refusal.missing.empty()) rows.push_back({"missing", on_one_line(refusal.missing)});
   std::vector<Row> holders;
@@ -148,7 +158,8 @@ std::string refusal_text(const PlannedPod& pod) {
       ++left;
       continue;
     }
-    holders.push_back({on_one_line(holder.pod), on_one_line(holder.container),
+    holders.push_back({holder.pod == pod.name ? "this pod" : on_one_line(holder.pod),
+                       on_one_line(holder.container),
                        holder.resource == kCpu
                            ? holder.what
                            : on_one_line(fmt::format("{} {}", holder.resource, holder.what))});

@@ -64,11 +64,14 @@ std::string container_name(const PlannedContainer& container) {
 std::string memory_text(const PlannedContainer& container) {
   std::vector<std::string> parts;
   for (const auto& [resource, bytes] : container.memory) {
-    parts.push_back(resource == kMemory ? bytes_text(bytes)
-                                        : fmt::format("{} {}", bytes_text(bytes), resource));
+    std::string part = fmt::format("{} {}", bytes_text(bytes), resource);
+    parts.insert(resource == kMemory ? parts.begin() : parts.end(), std::move(part));
   }
   if (parts.empty()) return "-";
-  return fmt::format("{} on {}", fmt::join(parts, " + "), container.memory_nodes.str());
+  if (container.memory.size() == 1 && container.memory.contains(std::string(kMemory))) {
+    parts.front() = bytes_text(container.memory.begin()->second);
+  }
+  return fmt::format("{} in NUMA {}", fmt::join(parts, " + "), container.memory_nodes.str());
 }
 
 std::string devices_text(const PlannedContainer& container) {

@@ -24,7 +24,7 @@ std::string_view name_of(Container::Kind kind);
 // "main", "setup (init)".
 std::string container_name(const PlannedContainer& container);
 
-// "4Gi on 0", "4Gi + 2Gi of hugepages-1Gi on 0"; "-" for none.
+// "4Gi in NUMA 0", "4Gi memory + 8Gi hugepages-1Gi in NUMA 1"; "-" for none.
 std::string memory_text(const PlannedContainer& container);
 // "nic-0,nic-1"; "-" for none.
 std::string devices_text(const PlannedContainer& container);

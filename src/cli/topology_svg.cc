@@ -19,7 +19,9 @@ constexpr int kLegendFont = 12;
 constexpr int kSwatch = 14;
 constexpr int kLegendRow = 24;
 constexpr int kLegendGap = 18;      // between columns
-constexpr int kLegendWidest = 330;  // of a column's text
+constexpr int kLabelWidest = 240;   // of a label in the list of fills
+constexpr int kDetailWidest = 400;  // of the detail after it
+constexpr int kDetailGap = 8;       // between the two
 constexpr int kRemarkRow = 18;
 constexpr int kRemarkWidest = 560;  // what a remark may widen the page to
 
@@ -43,6 +45,7 @@ constexpr std::string_view kStyle = R"(<style>
 // Only where needed: a picture of the bare machine has neither.
 constexpr std::string_view kOwnersStyle = R"(.ch-quiet{fill:#66748c}
 .ch-frame{fill:none;stroke-width:2}
+.ch-dashed{fill:none;stroke-width:2;stroke-dasharray:3 3}
 )";
 
 constexpr std::string_view kHatch =
@@ -57,7 +60,7 @@ std::string style_sheet(const Paint& paint) {
                    escape_xml(paint.fills[i].color), escape_xml(paint.fills[i].ink));
   }
   for (std::size_t i = 0; i < paint.fills.size(); ++i) {
-    if (!paint.fills[i].framed) continue;
+    if (paint.fills[i].frame == Fill::Frame::kNone) continue;
     fmt::format_to(std::back_inserter(style), ".ch-e{}{{stroke:{}}}\n", i,
                    escape_xml(paint.fills[i].ink));
   }
@@ -65,13 +68,48 @@ std::string style_sheet(const Paint& paint) {
   return style + "</style>\n" + std::string(kHatch);
 }
 
+constexpr const char* kEllipsis = "\u2026";
+
+bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
 // As much of `text` as is about `width` wide, cut between characters.
 std::string cut_to(std::string_view text, int width, int font_size) {
   if (text_width(text, font_size) <= width) return std::string(text);
   std::size_t length = text.size();
   while (length > 0 && text_width(text.substr(0, length), font_size) + font_size > width) --length;
-  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
-  return std::string(text.substr(0, length)) + "\u2026";
+  while (length > 0 && !starts_character(text[length])) --length;
+  return std::string(text.substr(0, length)) + kEllipsis;
+}
+
+// The same with the middle left out: names differ at their ends.
+std::string cut_middle(std::string_view text, int width, int font_size) {
+  if (text_width(text, font_size) <= width) return std::string(text);
+  std::size_t tail = text.size();
+  while (tail > 0 && text_width(text.substr(tail - 1), font_size) <= width / 2) --tail;
+  while (tail < text.size() && !starts_character(text[tail])) ++tail;
+  return cut_to(text, width - text_width(text.substr(tail), font_size), font_size) +
+         std::string(text.substr(tail));
+}
+
+// Broken at spaces into lines of about `width`; a word that is wider is cut.
+std::vector<std::string> break_lines(std::string_view text, int width, int font_size) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word(text.substr(at, end - at));
+    const std::string longer = line.empty() ? word : fmt::format("{} {}", line, word);
+    if (!line.empty() && text_width(longer, font_size) > width) {
+      lines.push_back(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+    at = end + 1;
+  }
+  lines.push_back(line);
+  for (std::string& one : lines) one = cut_to(one, width, font_size);
+  return lines;
 }
 
 struct Look {
@@ -165,9 +203,10 @@ class Picture {
 
   // A line inside the edge, where the fill has one.
   void draw_frame(const Rect& at, std::size_t fill) {
-    if (!paint_.fills[fill].framed) return;
+    const Fill::Frame frame = paint_.fills[fill].frame;
+    if (frame == Fill::Frame::kNone) return;
     const Rect inner{.x = at.x + 2, .y = at.y + 2, .width = at.width - 4, .height = at.height - 4};
-    body_.rect(inner, 2, fmt::format("ch-frame ch-e{}", fill));
+    body_.rect(inner, 2, fmt::format("{} ch-e{}", frame == Fill::Frame::kDashed ? "ch-dashed" : "ch-frame", fill));
   }
 
   std::string tip_of(CpuId cpu, const CpuPaint& own, bool isolated) const {
@@ -200,8 +239,9 @@ class Picture {
   bool lists_fills() const { return paint_.fills.size() > 1; }
 
   static int legend_width(const Fill& fill) {
-    const std::string both = fill.detail.empty() ? fill.label : fill.label + "  " + fill.detail;
-    return kSwatch + 6 + std::min(text_width(both, kLegendFont), kLegendWidest);
+    const int label = std::min(text_width(fill.label, kLegendFont), kLabelWidest);
+    const int detail = std::min(text_width(fill.detail, kLegendFont), kDetailWidest);
+    return kSwatch + 6 + label + (fill.detail.empty() ? 0 : kDetailGap + detail);
   }
 
   int column_width() const {
@@ -225,11 +265,8 @@ class Picture {
   void draw_fill(int x, int y, std::size_t index) {
     const Fill& fill = paint_.fills[index];
     const Rect swatch{.x = x, .y = y, .width = kSwatch, .height = kSwatch};
-    const std::string label = cut_to(fill.label, kLegendWidest, kLegendFont);
-    const int used = text_width(label + "  ", kLegendFont);
-    const std::string detail = used + 3 * kLegendFont > kLegendWidest
-                                   ? ""
-                                   : cut_to(fill.detail, kLegendWidest - used, kLegendFont);
+    const std::string label = cut_middle(fill.label, kLabelWidest, kLegendFont);
+    const std::string detail = cut_to(fill.detail, kDetailWidest, kLegendFont);
     body_.open_group(fill.detail.empty() ? fill.label : fill.label + ": " + fill.detail);
     body_.rect(swatch, 3, fmt::format("ch-f{}", index));
     draw_frame(swatch, index);
@@ -253,9 +290,11 @@ class Picture {
   int draw_remarks(int top, int width) {
     int y = top + 10;
     for (const std::string& remark : paint_.remarks) {
-      y += kRemarkRow;
       body_.open_group(remark);
-      body_.text(kMargin, y, "ch-legend", cut_to(remark, width, kLegendFont));
+      for (const std::string& line : break_lines(remark, width, kLegendFont)) {
+        y += kRemarkRow;
+        body_.text(kMargin, y, "ch-legend", line);
+      }
       body_.close_group();
     }
     return paint_.remarks.empty() ? top : y;

@@ -20,7 +20,8 @@ struct Fill {
   std::string color;            // of the cell: "#rrggbb"
   std::string ink = "#16233b";  // of the number in it; must stand out from color
   std::string detail{};         // after the label in the legend: "2-5"
-  bool framed = false;          // where colours alone would not tell fills apart
+  enum class Frame { kNone, kSolid, kDashed };
+  Frame frame = Frame::kNone;  // where colours alone would not tell fills apart
 };
 
 struct CpuPaint {
@@ -33,14 +34,15 @@ struct Paint {
   std::vector<Fill> fills;               // in the order of the legend; not empty
   std::map<CpuId, CpuPaint> cpus{};      // CPUs not named have the first fill
   std::vector<std::string> subtitles{};  // lines below the title, smaller
-  std::vector<std::string> remarks{};    // a line each, below the legend
+  std::vector<std::string> remarks{};    // each from a new line, below the legend
 };
 
 // Every CPU alike, under the machine's summary.
 Paint plain_paint(const Topology& topology);
 
 // Isolated CPUs are hatched whatever their fill. Several fills are listed in columns;
-// what is too long for one is cut and whole in its tooltip. Text is escaped, colours are
+// what is too long for one is cut, names in the middle, and whole in its tooltip. Remarks are
+// broken into lines. Text is escaped, colours are
 // not checked. REQUIRES: every CpuPaint::fill < fills.size().
 std::string render_topology_svg(const Topology& topology, const Paint& paint);
 

@@ -68,7 +68,12 @@ std::string need_of(const HintFamily& family, const NodeSet& machine) {
   }
   std::string text = fmt::format("needs {} NUMA nodes", fewest);
   if (!has_preferred(family, fewest)) {
-    text += fmt::format(" now, {} on an idle machine", family.preference.size);
+    text += " now";
+    if (family.threshold && !family.threshold->required.empty()) {
+      text += fmt::format(", with {} where init containers of the pod left some",
+                          family.threshold->required.str());
+    }
+    text += fmt::format(", {} on an idle machine", family.preference.size);
   }
   return text;
 }

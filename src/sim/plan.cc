@@ -81,7 +81,8 @@ class Planner {
     Pod pod = original;
     pod.uid = display_name(original);
     const Decision decision = admit(rules_, bookings_, pod);
-    PlannedPod planned{.name = pod.uid,
+    PlannedPod planned{.index = report_.pods.size() + 1,
+                       .name = pod.uid,
                        .uid = original.uid.empty() ? pod.uid : original.uid,
                        .qos = decision.qos,
                        .qos_reason = qos_reason(pod, node_.pod_gates),

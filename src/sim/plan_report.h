@@ -52,10 +52,11 @@ struct PlannedContainer {
   std::optional<AlignmentShown> alignment{};                  // of its own; scope container
   std::optional<NodeSet> affinity{};  // what the topology manager asked to keep to
   CpuSet candidates{};                // CPUs it could have been given
-  CpuSet near{};                      // those of them inside the affinity
+  CpuSet near{};  // those of them on the affinity's nodes; with align-by-socket, on their sockets
 };
 
-// Somebody who has what the refused pod would need.
+// Somebody who has what the refused pod would need: another pod, if it would help that it
+// leaves, or a container of the pod itself that would have come before.
 struct Holder {
   std::string pod{};
   std::string container{};
@@ -77,7 +78,8 @@ struct PlannedRefusal {
 };
 
 struct PlannedPod {
-  std::string name{};  // "namespace/name"
+  std::size_t index = 0;  // its place in the order of admission, from 1
+  std::string name{};     // "namespace/name"
   std::string uid{};
   QosClass qos = QosClass::kBestEffort;
   std::string qos_reason{};

@@ -93,6 +93,83 @@ TEST_F(PlanOnAServer, SaysWhoHasTheCpusThatAreMissing) {
   EXPECT_EQ(told.holders[0].container, "main");
 }
 
+TEST_F(PlanOnAServer, SaysWhatThePodItselfWouldHaveHeld) {
+  PlannedRefusal told = refusal({pod_of("q", {"a cpu=20 memory=1Gi", "b cpu=15 memory=1Gi"})});
+  EXPECT_EQ(told.container, "b");
+  EXPECT_EQ(told.missing, "15 CPUs asked for, 10 free, 5 missing");
+  ASSERT_EQ(told.holders.size(), 1U);
+  EXPECT_EQ(told.holders[0].pod, "default/q");
+  EXPECT_EQ(told.holders[0].container, "a");
+  told = refusal({pod_of("p", {"main cpu=2 memory=1Gi"}),
+                  pod_of("q", {"init:i cpu=4 memory=1Gi", "a cpu=18 memory=1Gi",
+                               "b cpu=12 memory=1Gi"})});
+  EXPECT_EQ(told.missing, "12 CPUs asked for, 10 free, 2 missing");
+  ASSERT_EQ(told.holders.size(), 2U) << "what init containers had is free again";
+  EXPECT_EQ(told.holders[0].pod, "default/p");
+  EXPECT_EQ(told.holders[1].container, "a");
+}
+
+TEST_F(PlanOnAServer, NamesNobodyWhoseLeavingWouldNotHelp) {
+  const PlannedRefusal told =
+      refusal({pod_of("a", {"main cpu=4 memory=1Gi"}), pod_of("b", {"main cpu=31 memory=1Gi"})});
+  EXPECT_FALSE(told.fits_empty);
+  EXPECT_TRUE(told.holders.empty());
+}
+
+TEST_F(PlanOnAServer, SaysThatInitContainersForceNodes) {
+  config_.topology.policy = TopologyPolicy::kRestricted;
+  const PlannedRefusal told =
+      refusal({pod_of("a", {"main cpu=2 memory=1Gi"}),
+               pod_of("b", {"init:big cpu=20 memory=1Gi", "main cpu=8 memory=1Gi"})});
+  EXPECT_EQ(told.container, "main");
+  EXPECT_EQ(told.missing,
+            "8 CPUs must be had in NUMA 0-1, where init containers of the pod left CPUs 4-7,16-31; "
+            "on an idle machine 1 NUMA node would do");
+  EXPECT_TRUE(told.holders.empty());
+  EXPECT_NE(told.message.find("with 0-1 where init containers of the pod left some"),
+            std::string::npos)
+      << told.message;
+}
+
+TEST_F(PlanOnAServer, SaysWhatEachResourcePrefers) {
+  config_.topology.policy = TopologyPolicy::kRestricted;
+  config_.memory_manager_policy = MemoryManagerPolicy::kStatic;
+  config_.memory =
+      MemoryInventory{{NodeId(0), {{"memory", 8LL << 30}}}, {NodeId(1), {{"memory", 8LL << 30}}}};
+  PlannedRefusal told = refusal({pod_of("a", {"main cpu=2 memory=12Gi"})});
+  EXPECT_EQ(told.missing, "cpu prefers 1 NUMA node, memory 2");
+  EXPECT_EQ(told.rule,
+            "topologyManagerPolicy restricted: refused unless all resources prefer the same nodes, "
+            "for each container");
+  config_.devices = {{"example.com/nic", {{.id = "nic-0", .nodes = {NodeId(0)}}}}};
+  config_.memory_manager_policy = MemoryManagerPolicy::kNone;
+  config_.topology.policy = TopologyPolicy::kSingleNumaNode;
+  told = refusal({pod_of("a", {"main cpu=14 memory=1Gi"}),
+                  pod_of("b", {"main cpu=2 memory=1Gi example.com/nic=1"})});
+  EXPECT_EQ(told.missing, "cpu prefers NUMA 1, example.com/nic NUMA 0");
+  EXPECT_EQ(told.holders.size(), 1U);
+}
+
+TEST_F(PlanOnAServer, SaysWhereMemoryIsFreeButNotTogether) {
+  config_.memory_manager_policy = MemoryManagerPolicy::kStatic;
+  config_.memory =
+      MemoryInventory{{NodeId(0), {{"memory", 8LL << 30}}}, {NodeId(1), {{"memory", 8LL << 30}}}};
+  const PlannedRefusal told = refusal(
+      {pod_of("a", {"main cpu=2 memory=6Gi"}), pod_of("b", {"main cpu=2 memory=9Gi"})});
+  EXPECT_EQ(told.missing,
+            "memory: 9Gi asked for, free: 2Gi in NUMA 0, 8Gi in NUMA 1; not on nodes that may "
+            "serve it together");
+}
+
+TEST_F(PlanOnAServer, SaysWhatMustStayShared) {
+  config_.static_options.strict_cpu_reservation = true;
+  config_.static_options.min_shared_cpus = 4;
+  const PlannedRefusal told =
+      refusal({pod_of("a", {"main cpu=8 memory=1Gi"}), pod_of("b", {"main cpu=20 memory=1Gi"})});
+  EXPECT_EQ(told.rule, "minSharedCPUs 4: so many stay in the shared pool");
+  EXPECT_EQ(told.missing, "20 CPUs asked for, 22 free, of which 4 must stay shared, 2 missing");
+}
+
 TEST_F(PlanOnAServer, SaysWhatWouldNeverFit) {
   const PlannedRefusal told = refusal({pod_of("a", {"main cpu=31 memory=1Gi"})});
   EXPECT_FALSE(told.fits_empty);
@@ -142,8 +219,21 @@ TEST_F(PlanOnAServer, NamesMissingDevicesAndTheirHolders) {
   PlannedRefusal told = refusal({pod_of("a", {"main cpu=2 memory=1Gi example.com/nic=1"}),
                                  pod_of("b", {"main cpu=2 memory=1Gi example.com/nic=1"})});
   EXPECT_EQ(told.reason, "UnexpectedAdmissionError");
-  EXPECT_EQ(told.missing, "1 of example.com/nic asked for, 0 free");
+  EXPECT_EQ(told.missing, "example.com/nic: 1 asked for, 0 free, 1 missing");
   EXPECT_EQ(told.holders, (std::vector<Holder>{{"default/a", "main", "example.com/nic", "nic-0"}}));
+  told = refusal({pod_of("a", {"main cpu=2 memory=1Gi example.com/gpu=2"})});
+  EXPECT_EQ(told.rule,
+            "devices: example.com/gpu is not in the inventory; list it under devices in "
+            "CoreholdConfiguration");
+  EXPECT_EQ(told.missing, "example.com/gpu: 2 asked for, none in the inventory");
+}
+
+TEST_F(PlanOnAServer, ListsOnlyTheMemoryThatIsMissing) {
+  config_.memory_manager_policy = MemoryManagerPolicy::kStatic;
+  const NodeMemory both{{"memory", 8LL << 30}, {"hugepages-1Gi", 4LL << 30}};
+  config_.memory = MemoryInventory{{NodeId(0), both}, {NodeId(1), both}};
+  const PlannedRefusal told = refusal({pod_of("a", {"main cpu=2 memory=20Gi hugepages-1Gi=2Gi"})});
+  EXPECT_EQ(told.missing, "memory: 20Gi asked for, free: 8Gi in NUMA 0, 8Gi in NUMA 1; 4Gi missing");
 }
 
 TEST_F(PlanOnAServer, MemoryIsCountedWhereTheConfigurationSaysSo) {
@@ -155,7 +245,7 @@ TEST_F(PlanOnAServer, MemoryIsCountedWhereTheConfigurationSaysSo) {
   EXPECT_EQ(made.pods[0].containers[0].memory, (NodeMemory{{"memory", 6LL << 30}}));
   ASSERT_TRUE(made.pods[1].refusal);
   EXPECT_EQ(made.pods[1].refusal->missing,
-            "20Gi of memory asked for, free: 2Gi in NUMA 0, 8Gi in NUMA 1");
+            "memory: 20Gi asked for, free: 2Gi in NUMA 0, 8Gi in NUMA 1; 10Gi missing");
 }
 
 TEST_F(PlanOnAServer, RequestsBeyondCountingAreJustMany) {
