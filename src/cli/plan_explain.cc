@@ -55,9 +55,9 @@ std::string lost_because(const TopologyOptions& options, const AlignmentShown& a
   std::vector<std::string> against;
   for (const HintsShown& shown : alignment.resources) {
     if (shown.indifferent) continue;
-    const bool agrees = std::any_of(
-        shown.hints.begin(), shown.hints.end(),
-        [&](const Hint& hint) { return hint.preferred && hint.nodes && *hint.nodes == nodes; });
+    const bool agrees = std::any_of(shown.hints.begin(), shown.hints.end(), [&](const Hint& hint) {
+      return hint.preferred && hint.nodes && *hint.nodes == nodes;
+    });
     if (!agrees) against.push_back(on_one_line(shown.resource));
   }
   if (!against.empty()) return fmt::format("not preferred by {}", fmt::join(against, ", "));
@@ -130,8 +130,9 @@ std::string pool_text(const PlannedContainer& container) {
 
 // How CPUs are taken out of a pool, by the options.
 std::string order_text(const PlanReport& report) {
-  const char* packed = "packed: whole sockets, NUMA nodes and cores where it fills them, then "
-                       "what has the fewest CPUs free, lowest first";
+  const char* packed =
+      "packed: whole sockets, NUMA nodes and cores where it fills them, then "
+      "what has the fewest CPUs free, lowest first";
   std::vector<std::string> parts;
   if (has_option(report, "distribute-cpus-across-numa")) {
     parts.emplace_back("spread evenly where one NUMA node does not do");
@@ -155,9 +156,9 @@ void add_pools(std::vector<Row>& rows, const PlanPage& page, const PlannedContai
                    counted(static_cast<std::size_t>(container.candidates.size()), "CPU"))});
   if (!container.affinity) return;
   const bool by_socket = has_option(page.report, "align-by-socket");
-  rows.push_back({"near", fmt::format("{}, {} of them in {}{}", shown(container.near),
-                                      container.near.size(), by_socket ? "the sockets of " : "",
-                                      nodes_text(container.affinity))});
+  rows.push_back(
+      {"near", fmt::format("{}, {} of them in {}{}", shown(container.near), container.near.size(),
+                           by_socket ? "the sockets of " : "", nodes_text(container.affinity))});
 }
 
 std::string why_refused(const PlannedPod& pod) {

@@ -128,9 +128,9 @@ std::string start_of(const Pod& pod) {
   const auto* start = status->get_object().if_contains("startTime");
   if (start == nullptr || !start->is_string()) return "";
   std::string time(start->get_string());
-  const bool is_time = std::equal(
-      time.begin(), time.end(), kForm.begin(), kForm.end(),
-      [](char c, char form) { return form == '0' ? c >= '0' && c <= '9' : c == form; });
+  const bool is_time =
+      std::equal(time.begin(), time.end(), kForm.begin(), kForm.end(),
+                 [](char c, char form) { return form == '0' ? c >= '0' && c <= '9' : c == form; });
   return is_time ? time : "";
 }
 

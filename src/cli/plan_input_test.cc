@@ -53,9 +53,9 @@ TEST(ChoosePods, PodsOfADumpComeInTheOrderInWhichTheyStarted) {
   const auto started = [](const std::string& name, const std::string& time) {
     return pod(name) + ", \"status\": {\"startTime\": \"" + time + "\"}}";
   };
-  const std::string dump = list({started("a", "2026-03-02T10:00:00Z"),
-                                 started("b", "2026-03-01T23:00:00Z"),
-                                 started("c", "2026-03-02T10:00:00Z")});
+  const std::string dump =
+      list({started("a", "2026-03-02T10:00:00Z"), started("b", "2026-03-01T23:00:00Z"),
+            started("c", "2026-03-02T10:00:00Z")});
   auto choice = choose_pods({{"dump", dump}}, "");
   ASSERT_TRUE(choice) << choice.error().message;
   EXPECT_EQ(names(*choice), "b a c");

@@ -36,9 +36,8 @@ std::vector<std::string> remarks_of(const PlanPage& page) {
       ++left;
       continue;
     }
-    remarks.push_back(
-        fmt::format("refused: #{} {}, {}", pod.index, on_one_line(pod.name),
-                    on_one_line(pod.refusal->reason)));
+    remarks.push_back(fmt::format("refused: #{} {}, {}", pod.index, on_one_line(pod.name),
+                                  on_one_line(pod.refusal->reason)));
   }
   if (left > 0) remarks.push_back(fmt::format("and {} more refused", left));
   for (const std::string& note : page.notes) remarks.push_back("note: " + on_one_line(note));

@@ -24,19 +24,20 @@ class PlanRendering : public testing::Test {
 
 TEST_F(PlanRendering, TableSaysWhoHasWhat) {
   report_.pods[0].containers[1].cpu_request = "100m";
-  EXPECT_EQ(render_plan_table(page()),
-            "machine    2 sockets, 2 NUMA nodes, 4 L3 caches, 16 cores, 32 CPUs\n"
-            "policy     static\n"
-            "topology   none\n"
-            "reserved   0-1              2 CPUs\n"
-            "shared     0-1,6-15,24-31  20 CPUs, 18 free to give\n"
-            "exclusive  2-5,16-23       12 CPUs in 2 containers\n"
-            "pods       2 pods, all admitted\n"
-            "\n"
-            "#  POD          CONTAINER  QOS         CPUS  ASSIGNED  NUMA  ALIGNED\n"
-            "1  telco/upf-0  fast-path  Guaranteed  4     2-5       0     core, L3, NUMA, socket\n"
-            "1  telco/upf-0  log        Guaranteed  100m  shared    -     -\n"
-            "2  db/pg-0      postgres   Guaranteed  8     16-23     1     core, L3, NUMA, socket\n");
+  EXPECT_EQ(
+      render_plan_table(page()),
+      "machine    2 sockets, 2 NUMA nodes, 4 L3 caches, 16 cores, 32 CPUs\n"
+      "policy     static\n"
+      "topology   none\n"
+      "reserved   0-1              2 CPUs\n"
+      "shared     0-1,6-15,24-31  20 CPUs, 18 free to give\n"
+      "exclusive  2-5,16-23       12 CPUs in 2 containers\n"
+      "pods       2 pods, all admitted\n"
+      "\n"
+      "#  POD          CONTAINER  QOS         CPUS  ASSIGNED  NUMA  ALIGNED\n"
+      "1  telco/upf-0  fast-path  Guaranteed  4     2-5       0     core, L3, NUMA, socket\n"
+      "1  telco/upf-0  log        Guaranteed  100m  shared    -     -\n"
+      "2  db/pg-0      postgres   Guaranteed  8     16-23     1     core, L3, NUMA, socket\n");
 }
 
 TEST_F(PlanRendering, TableHasABlockForEachRefusal) {
@@ -80,7 +81,8 @@ TEST_F(PlanRendering, ShowsMemoryAndDevicesWhereThereAreAny) {
   container.memory_nodes = {NodeId(0)};
   container.devices = {{"example.com/nic", {"nic-0", "nic-1"}}};
   const std::string table = render_plan_table(page());
-  EXPECT_NE(table.find("1536Mi memory + 2Gi hugepages-1Gi in NUMA 0  nic-0,nic-1  core, L3"), std::string::npos)
+  EXPECT_NE(table.find("1536Mi memory + 2Gi hugepages-1Gi in NUMA 0  nic-0,nic-1  core, L3"),
+            std::string::npos)
       << table;
 }
 

@@ -64,7 +64,8 @@ std::vector<Row> set_rows(const PlanReport& report) {
 // Pods that share CPUs are not refused here for what they request; schedulers and kubelets count.
 std::string overbooked(const PlanReport& report) {
   return fmt::format(
-      "admitted pods request {} CPUs of {} allocatable; a kubelet would refuse some of them (OutOfcpu)",
+      "admitted pods request {} CPUs of {} allocatable; a kubelet would refuse some of them "
+      "(OutOfcpu)",
       Quantity::of_milli(report.requested_milli).str(),
       Quantity::of_milli(report.allocatable_milli).str());
 }

@@ -21,7 +21,10 @@ PlanReport report_of(const Topology& topology, const std::vector<Given>& given) 
     container.fit = fit_of(topology, topology.cpus() - report.reserved, granted);
     report.shared -= granted;
     if (report.pods.empty() || report.pods.back().name != one.pod) {
-      report.pods.push_back({.index = report.pods.size() + 1, .name = one.pod, .uid = one.pod, .qos = QosClass::kGuaranteed});
+      report.pods.push_back({.index = report.pods.size() + 1,
+                             .name = one.pod,
+                             .uid = one.pod,
+                             .qos = QosClass::kGuaranteed});
     }
     report.pods.back().containers.push_back(std::move(container));
   }

@@ -206,7 +206,9 @@ class Picture {
     const Fill::Frame frame = paint_.fills[fill].frame;
     if (frame == Fill::Frame::kNone) return;
     const Rect inner{.x = at.x + 2, .y = at.y + 2, .width = at.width - 4, .height = at.height - 4};
-    body_.rect(inner, 2, fmt::format("{} ch-e{}", frame == Fill::Frame::kDashed ? "ch-dashed" : "ch-frame", fill));
+    body_.rect(
+        inner, 2,
+        fmt::format("{} ch-e{}", frame == Fill::Frame::kDashed ? "ch-dashed" : "ch-frame", fill));
   }
 
   std::string tip_of(CpuId cpu, const CpuPaint& own, bool isolated) const {

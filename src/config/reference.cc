@@ -95,7 +95,7 @@ void add_options(std::string& page, std::string_view title, std::string_view gat
                                  ? "none"
                                  : fmt::format("`{}`", gate_of_stage(gate_prefix, option.stage));
     page += fmt::format("| `{}` | {} | {} | {} | `{}` | {} |\n", option.name, name_of(option.stage),
-                        gate, cell(option.values), option.standard, cell(option.meaning));
+                        gate, cell(option.values), option.default_value, cell(option.meaning));
   }
 }
 

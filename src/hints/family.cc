@@ -32,6 +32,7 @@ class Lister {
       }
     }
     reach_.assign((nodes_.size() + 1) * stocks, 0);
+    for (const NodeSet& socket : preference_.socket_nodes) sockets_.push_back(socket.word());
   }
 
   // At most so many steps are taken from now on; fewer sets are listed then.
@@ -85,13 +86,19 @@ class Lister {
   }
 
   void add(Mask mask) {
-    const bool preferred =
-        right_size_ || (preference_.sockets != 0 && is_preferred(preference_, mask));
+    const bool preferred = right_size_ || (preference_.sockets != 0 && has_right_sockets(mask));
     hints_.push_back({.nodes = NodeSet::of_word(mask), .preferred = preferred});
+  }
+
+  bool has_right_sockets(Mask mask) const {
+    int touched = 0;
+    for (const Mask socket : sockets_) touched += (socket & mask) != 0 ? 1 : 0;
+    return touched == preference_.sockets;
   }
 
   Party party_;
   const Preference& preference_;
+  std::vector<Mask> sockets_{};
   std::size_t most_;
   std::vector<Hint>& hints_;
   bool right_size_ = false;

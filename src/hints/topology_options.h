@@ -51,7 +51,7 @@ struct OptionInfo {
   std::string_view name;
   OptionStage stage;
   std::string_view values;
-  std::string_view standard;  // the value of an option that is not given
+  std::string_view default_value;  // the value of an option that is not given
   std::string_view meaning;
 };
 

@@ -107,7 +107,7 @@ TEST(StaticOptionsOn, NamesThoseThatAreOn) {
 
 TEST(StaticOptionTable, NamesEveryOptionThatCanBeRead) {
   for (const OptionInfo& option : static_option_table()) {
-    const Texts texts{{std::string(option.name), std::string(option.standard)}};
+    const Texts texts{{std::string(option.name), std::string(option.default_value)}};
     const auto options = parse_static_options(texts, {.alpha_options = true});
     ASSERT_TRUE(options) << options.error().message;
     EXPECT_EQ(*options, StaticOptions{}) << option.name;

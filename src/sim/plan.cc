@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "hints/family.h"
 #include "policy/request.h"
@@ -105,6 +106,7 @@ class Planner {
       const std::int64_t room = std::numeric_limits<std::int64_t>::max() - report_.requested_milli;
       report_.requested_milli += std::min(room, cpu_milli(pod));
     }
+    places_.emplace(planned.name, report_.pods.size());
     report_.pods.push_back(std::move(planned));
   }
 
@@ -127,8 +129,8 @@ class Planner {
   // Those who came first, first.
   void sort_holders(std::vector<Holder>& holders) const {
     const auto place = [this](const Holder& holder) {
-      return std::find_if(report_.pods.begin(), report_.pods.end(),
-                          [&](const PlannedPod& pod) { return pod.name == holder.pod; });
+      const auto found = places_.find(holder.pod);
+      return found == places_.end() ? report_.pods.size() : found->second;
     };
     std::stable_sort(holders.begin(), holders.end(),
                      [&](const Holder& a, const Holder& b) { return place(a) < place(b); });
@@ -151,6 +153,7 @@ class Planner {
   AdmissionRules rules_;
   Bookings bookings_;
   PlanReport report_{};
+  std::map<std::string, std::size_t> places_{};  // of the pods in the report, by name
 };
 
 }  // namespace

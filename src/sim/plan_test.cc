@@ -100,9 +100,9 @@ TEST_F(PlanOnAServer, SaysWhatThePodItselfWouldHaveHeld) {
   ASSERT_EQ(told.holders.size(), 1U);
   EXPECT_EQ(told.holders[0].pod, "default/q");
   EXPECT_EQ(told.holders[0].container, "a");
-  told = refusal({pod_of("p", {"main cpu=2 memory=1Gi"}),
-                  pod_of("q", {"init:i cpu=4 memory=1Gi", "a cpu=18 memory=1Gi",
-                               "b cpu=12 memory=1Gi"})});
+  told = refusal(
+      {pod_of("p", {"main cpu=2 memory=1Gi"}),
+       pod_of("q", {"init:i cpu=4 memory=1Gi", "a cpu=18 memory=1Gi", "b cpu=12 memory=1Gi"})});
   EXPECT_EQ(told.missing, "12 CPUs asked for, 10 free, 2 missing");
   ASSERT_EQ(told.holders.size(), 2U) << "what init containers had is free again";
   EXPECT_EQ(told.holders[0].pod, "default/p");
@@ -154,8 +154,8 @@ TEST_F(PlanOnAServer, SaysWhereMemoryIsFreeButNotTogether) {
   config_.memory_manager_policy = MemoryManagerPolicy::kStatic;
   config_.memory =
       MemoryInventory{{NodeId(0), {{"memory", 8LL << 30}}}, {NodeId(1), {{"memory", 8LL << 30}}}};
-  const PlannedRefusal told = refusal(
-      {pod_of("a", {"main cpu=2 memory=6Gi"}), pod_of("b", {"main cpu=2 memory=9Gi"})});
+  const PlannedRefusal told =
+      refusal({pod_of("a", {"main cpu=2 memory=6Gi"}), pod_of("b", {"main cpu=2 memory=9Gi"})});
   EXPECT_EQ(told.missing,
             "memory: 9Gi asked for, free: 2Gi in NUMA 0, 8Gi in NUMA 1; not on nodes that may "
             "serve it together");
@@ -233,7 +233,8 @@ TEST_F(PlanOnAServer, ListsOnlyTheMemoryThatIsMissing) {
   const NodeMemory both{{"memory", 8LL << 30}, {"hugepages-1Gi", 4LL << 30}};
   config_.memory = MemoryInventory{{NodeId(0), both}, {NodeId(1), both}};
   const PlannedRefusal told = refusal({pod_of("a", {"main cpu=2 memory=20Gi hugepages-1Gi=2Gi"})});
-  EXPECT_EQ(told.missing, "memory: 20Gi asked for, free: 8Gi in NUMA 0, 8Gi in NUMA 1; 4Gi missing");
+  EXPECT_EQ(told.missing,
+            "memory: 20Gi asked for, free: 8Gi in NUMA 0, 8Gi in NUMA 1; 4Gi missing");
 }
 
 TEST_F(PlanOnAServer, MemoryIsCountedWhereTheConfigurationSaysSo) {

@@ -85,9 +85,9 @@ class Explanation {
   }
 
   void set_topology_rule(std::string_view what) {
-    told_.rule = fmt::format("topologyManagerPolicy {}: {}, for {}",
-                             name_of(node_.topology_options.policy), what,
-                             decision_.alignment ? "the pod as a whole" : "each container");
+    told_.rule =
+        fmt::format("topologyManagerPolicy {}: {}, for {}", name_of(node_.topology_options.policy),
+                    what, decision_.alignment ? "the pod as a whole" : "each container");
   }
 
   bool is_single() const {
@@ -101,8 +101,7 @@ class Explanation {
   void explain_topology() {
     set_topology_rule(is_single() ? "everything from one NUMA node"
                                   : "no more NUMA nodes than an idle machine would need");
-    const Alignment& alignment =
-        decision_.alignment ? *decision_.alignment : *failed().alignment;
+    const Alignment& alignment = decision_.alignment ? *decision_.alignment : *failed().alignment;
     if (alignment.merged.admit) return explain_outside();
     bool any_alone = false;
     for (const ResourceHints& resource : alignment.hints) {
@@ -146,8 +145,7 @@ class Explanation {
         what = preferred_text(*resource.family);
         add_holders(resource.resource);
       }
-      parts.push_back(
-          fmt::format("{}{} {}", resource.resource, is_first ? " prefers" : "", what));
+      parts.push_back(fmt::format("{}{} {}", resource.resource, is_first ? " prefers" : "", what));
     }
     add_missing(fmt::format("{}", fmt::join(parts, ", ")));
   }
@@ -186,12 +184,13 @@ class Explanation {
   void explain_forced(const ResourceHints& resource) {
     const NodeSet& required = resource.family->threshold->required;
     const bool is_cpu = resource.resource == kCpu;
-    add_missing(fmt::format(
-        "{} must be had in NUMA {}, where init containers of the pod left {}; on an idle machine {} "
-        "would do",
-        is_cpu ? cpus_text(failed().cpus_asked) : resource.resource, required.str(),
-        is_cpu ? "CPUs " + now_.cpus.reuse.cpus.str() : "some",
-        nodes_text(resource.family->preference.size)));
+    add_missing(
+        fmt::format("{} must be had in NUMA {}, where init containers of the pod left {}; on an "
+                    "idle machine {} "
+                    "would do",
+                    is_cpu ? cpus_text(failed().cpus_asked) : resource.resource, required.str(),
+                    is_cpu ? "CPUs " + now_.cpus.reuse.cpus.str() : "some",
+                    nodes_text(resource.family->preference.size)));
   }
 
   // "needs 2 NUMA nodes now, 1 on an idle machine"
@@ -204,11 +203,11 @@ class Explanation {
   }
 
   void explain_cpu_placement(const HintFamily& family) {
-    const int asked = decision_.alignment
-                          ? static_cast<int>(std::min<std::int64_t>(
-                                exclusive_cpus(pod_, node_.pod_gates),
-                                std::numeric_limits<int>::max()))
-                          : failed().cpus_asked;
+    const int asked =
+        decision_.alignment
+            ? static_cast<int>(std::min<std::int64_t>(exclusive_cpus(pod_, node_.pod_gates),
+                                                      std::numeric_limits<int>::max()))
+            : failed().cpus_asked;
     const CpuSet free = free_cpus();
     std::vector<std::string> nodes;
     int most = 0;
@@ -234,8 +233,8 @@ class Explanation {
       const auto amount = [&](const Container& container) {
         return std::max<std::int64_t>(0, container.limit(resource.resource).value());
       };
-      const std::int64_t asked = decision_.alignment ? most_at_once(pod_, amount)
-                                                     : amount(*pod_.find(failed().container));
+      const std::int64_t asked =
+          decision_.alignment ? most_at_once(pod_, amount) : amount(*pod_.find(failed().container));
       if (!add_missing_devices(resource.resource, asked)) {
         add_missing(fmt::format("{}: {} asked for, {} free, but it {}", resource.resource, asked,
                                 free_devices(resource.resource), needs_text(*resource.family)));
@@ -288,10 +287,10 @@ class Explanation {
   }
 
   void explain_shared_pool(int asked) {
-    told_.rule = node_.min_shared > 1
-                     ? fmt::format("minSharedCPUs {}: so many stay in the shared pool",
-                                   node_.min_shared)
-                     : "minSharedCPUs: the shared pool is never empty";
+    told_.rule =
+        node_.min_shared > 1
+            ? fmt::format("minSharedCPUs {}: so many stay in the shared pool", node_.min_shared)
+            : "minSharedCPUs: the shared pool is never empty";
     const int most = (now_.cpus.shared | now_.cpus.reuse.cpus).size() - node_.min_shared;
     told_.missing += fmt::format(", of which {} must stay shared", node_.min_shared);
     if (most < asked) told_.missing += fmt::format(", {} missing", asked - most);
