@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The binary as a shell sees it: exit codes, what goes where, trouble with output.
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "cli/testing.h"
+
 namespace corehold {
 namespace {
-
-struct Outcome {
-  int code;
-  std::string text;
-};
-
-// Runs `corehold ARGUMENTS` in a shell and reads what the shell's standard output gets.
-Outcome run(const std::string& arguments) {
-  std::FILE* pipe = ::popen((std::string(COREHOLD_BINARY) + " " + arguments).c_str(), "r");
-  std::string text;
-  char chunk[4096];
-  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof(chunk), pipe)) > 0;) {
-    text.append(chunk, got);
-  }
-  const int status = ::pclose(pipe);
-  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .text = text};
-}
 
 Outcome errors_of(const std::string& arguments) { return run(arguments + " 2>&1 >/dev/null"); }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // corehold config as a shell sees it, run in the root of the repository.
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <string>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "cli/testing.h"
 #include "config/reference.h"
 #include "sys/file.h"
 
@@ -17,23 +15,9 @@ namespace {
 
 constexpr std::size_t kMaxSize = std::size_t{1} << 20U;
 
-struct Outcome {
-  int code;
-  std::string text;
-};
-
-// Runs `[INPUT |] corehold config ARGUMENTS` and reads what standard output gets.
-Outcome run(const std::string& arguments, const std::string& input = "") {
-  const std::string command = std::string("cd '") + COREHOLD_SOURCE_DIR + "' && " + input + " '" +
-                              COREHOLD_BINARY + "' config " + arguments;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  std::string text;
-  char chunk[4096];
-  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof(chunk), pipe)) > 0;) {
-    text.append(chunk, got);
-  }
-  const int status = ::pclose(pipe);
-  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .text = text};
+// `[INPUT |] corehold config ARGUMENTS`.
+Outcome config(const std::string& arguments, const std::string& input = "") {
+  return run("config " + arguments, input);
 }
 
 std::string content(const std::string& path) {
@@ -44,23 +28,23 @@ std::string content(const std::string& path) {
 
 TEST(ConfigCheck, TellsTwelveMistakesWithTheirLines) {
   const std::string arguments = "check tests/golden/config/twelve-mistakes.yaml";
-  const Outcome errors = run(arguments + " 2>&1 >/dev/null");
+  const Outcome errors = config(arguments + " 2>&1 >/dev/null");
   EXPECT_EQ(errors.code, 1);
   EXPECT_EQ(errors.text, content("tests/golden/config/twelve-mistakes.txt"));
-  EXPECT_EQ(run(arguments + " 2>/dev/null").text, "");
+  EXPECT_EQ(config(arguments + " 2>/dev/null").text, "");
 }
 
 TEST(ConfigCheck, AnswersWithTheSettings) {
-  const Outcome table = run("check docs/examples/node.yaml 2>&1");
+  const Outcome table = config("check docs/examples/node.yaml 2>&1");
   EXPECT_EQ(table.code, 0);
   EXPECT_EQ(table.text, content("tests/golden/config/node.txt"));
-  const Outcome json = run("check -o json docs/examples/planned-machine.yaml 2>&1");
+  const Outcome json = config("check -o json docs/examples/planned-machine.yaml 2>&1");
   EXPECT_EQ(json.code, 0);
   EXPECT_EQ(json.text, content("tests/golden/config/planned-machine.json"));
 }
 
 TEST(ConfigCheck, NamesWhatHasNoEffect) {
-  const Outcome table = run("check docs/examples/kubelet.yaml");
+  const Outcome table = config("check docs/examples/kubelet.yaml");
   EXPECT_NE(
       table.text.find("\ndocs/examples/kubelet.yaml:7: maxPods: kubelet field without effect here"),
       std::string::npos)
@@ -68,7 +52,7 @@ TEST(ConfigCheck, NamesWhatHasNoEffect) {
 }
 
 TEST(ConfigCheck, AnswersWithMistakesAsJson) {
-  const Outcome json = run("check -o json tests/golden/config/twelve-mistakes.yaml 2>/dev/null");
+  const Outcome json = config("check -o json tests/golden/config/twelve-mistakes.yaml 2>/dev/null");
   EXPECT_EQ(json.code, 1);
   boost::json::error_code ec;
   const boost::json::value value = boost::json::parse(json.text, ec);
@@ -81,34 +65,34 @@ TEST(ConfigCheck, AnswersWithMistakesAsJson) {
 }
 
 TEST(ConfigCheck, ReadsStandardInput) {
-  const Outcome good = run("check -", "cat docs/examples/node.yaml |");
+  const Outcome good = config("check -", "cat docs/examples/node.yaml |");
   EXPECT_EQ(good.code, 0) << good.text;
-  const Outcome bad = run("check - 2>&1", "echo 'kind: Pod' |");
+  const Outcome bad = config("check - 2>&1", "echo 'kind: Pod' |");
   EXPECT_EQ(bad.code, 1);
   EXPECT_EQ(bad.text,
             "standard input:1: kind: \"Pod\" is not known; there are KubeletConfiguration, "
             "CoreholdConfiguration\ncorehold: standard input: 1 mistake\n");
-  const Outcome endless = run("check - 2>&1", "yes |");
+  const Outcome endless = config("check - 2>&1", "yes |");
   EXPECT_EQ(endless.code, 1);
   EXPECT_NE(endless.text.find("are more than the limit of 1048576"), std::string::npos);
 }
 
 TEST(ConfigCheck, SaysWhatCannotBeRead) {
-  const Outcome missing = run("check /nonexistent/file.yaml 2>&1");
+  const Outcome missing = config("check /nonexistent/file.yaml 2>&1");
   EXPECT_EQ(missing.code, 1);
   EXPECT_EQ(missing.text, "corehold: open /nonexistent/file.yaml: ENOENT\n");
-  EXPECT_EQ(run("check docs 2>&1").code, 1);
-  EXPECT_EQ(run("check 2>&1").code, 2);
+  EXPECT_EQ(config("check docs 2>&1").code, 1);
+  EXPECT_EQ(config("check 2>&1").code, 2);
 }
 
 TEST(ConfigCheck, EscapesWhatATerminalWouldInterpret) {
   const Outcome outcome =
-      run("check - 2>&1", R"(printf 'kind: "\\e[31m"\n"\\e": 1\n"\\e": 2\n' |)");
+      config("check - 2>&1", R"(printf 'kind: "\\e[31m"\n"\\e": 1\n"\\e": 2\n' |)");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.text.find('\x1b'), std::string::npos);
   const Outcome note =
-      run("check -", R"(printf 'kind: KubeletConfiguration\n)"
-                     R"(apiVersion: kubelet.config.k8s.io/v1beta1\n"\\e[1m": 1\n' |)");
+      config("check -", R"(printf 'kind: KubeletConfiguration\n)"
+                        R"(apiVersion: kubelet.config.k8s.io/v1beta1\n"\\e[1m": 1\n' |)");
   EXPECT_EQ(note.code, 0);
   EXPECT_EQ(note.text.find('\x1b'), std::string::npos);
   EXPECT_NE(note.text.find("\\x1b[1m"), std::string::npos) << note.text;
@@ -116,8 +100,8 @@ TEST(ConfigCheck, EscapesWhatATerminalWouldInterpret) {
 
 TEST(ConfigCheck, ComparesWithAMachine) {
   const std::string file = " docs/examples/planned-machine.yaml 2>&1";
-  EXPECT_EQ(run("check --topology 'synthetic:package:2 numa:1 core:16 pu:2'" + file).code, 0);
-  const Outcome small = run("check --topology 'synthetic:package:1 numa:1 core:4 pu:2'" + file);
+  EXPECT_EQ(config("check --topology 'synthetic:package:2 numa:1 core:16 pu:2'" + file).code, 0);
+  const Outcome small = config("check --topology 'synthetic:package:1 numa:1 core:4 pu:2'" + file);
   EXPECT_EQ(small.code, 1);
   EXPECT_EQ(small.text,
             "docs/examples/planned-machine.yaml:5: reservedSystemCPUs: reserved-cpus: 0,32 is not "
@@ -132,7 +116,7 @@ TEST(ConfigCheck, ComparesWithAMachine) {
             "of example.com/nic: the "
             "machine does not have NUMA node 1, it has 0\n"
             "corehold: docs/examples/planned-machine.yaml: 4 mistakes\n");
-  const Outcome usage = run("check --topology moon" + file);
+  const Outcome usage = config("check --topology moon" + file);
   EXPECT_EQ(usage.code, 2);
   EXPECT_NE(usage.text.find("see corehold config check --help"), std::string::npos);
 }
@@ -145,7 +129,7 @@ constexpr const char* kReservesMemory =
 
 TEST(ConfigCheck, ComparesReservedMemoryWithTheMachine) {
   const Outcome outcome =
-      run("check --topology xml:tests/machines/hbm.xml - 2>&1", kReservesMemory);
+      config("check --topology xml:tests/machines/hbm.xml - 2>&1", kReservesMemory);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.text,
             "standard input:6: reservedMemory[0].limits.memory: cannot reserve 1Gi of memory on "
@@ -153,24 +137,24 @@ TEST(ConfigCheck, ComparesReservedMemoryWithTheMachine) {
 }
 
 TEST(ConfigCheck, ShowsListsThatAreSet) {
-  const Outcome table = run("check docs/examples/planned-machine.yaml 2>&1");
+  const Outcome table = config("check docs/examples/planned-machine.yaml 2>&1");
   EXPECT_EQ(table.code, 0);
   EXPECT_EQ(table.text, content("tests/golden/config/planned-machine.txt"));
 }
 
 TEST(ConfigReference, HasItsOwnHelp) {
-  const Outcome help = run("reference --help");
+  const Outcome help = config("reference --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_NE(help.text.find("corehold config reference > config.md"), std::string::npos)
       << help.text;
   EXPECT_EQ(help.text.find("config check"), std::string::npos) << help.text;
-  EXPECT_NE(run("check --help").text.find("- is standard"), std::string::npos);
+  EXPECT_NE(config("check --help").text.find("- is standard"), std::string::npos);
 }
 
 // To renew it: corehold config reference > docs/config.md
 TEST(ConfigReference, IsThePageInTheDocuments) {
   EXPECT_EQ(content("docs/config.md"), reference_page());
-  EXPECT_EQ(run("reference").text, reference_page());
+  EXPECT_EQ(config("reference").text, reference_page());
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 //
 // corehold plan as a shell sees it, against the files of tests/golden/plan. To accept a
 // change: COREHOLD_UPDATE_GOLDEN=1 build/debug/src/cli/cli_test, then read the diff.
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -12,26 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/testing.h"
+
 namespace corehold {
 namespace {
 
-struct Outcome {
-  int code;
-  std::string text;
-};
-
-// Runs `corehold plan ARGUMENTS` in a shell in the root of the repository.
-Outcome plan(const std::string& arguments) {
-  const std::string command = "cd " COREHOLD_SOURCE_DIR " && " COREHOLD_BINARY " plan " + arguments;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  std::string text;
-  char chunk[4096];
-  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof(chunk), pipe)) > 0;) {
-    text.append(chunk, got);
-  }
-  const int status = ::pclose(pipe);
-  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .text = text};
-}
+Outcome plan(const std::string& arguments) { return run("plan " + arguments); }
 
 Outcome errors_of(const std::string& arguments) { return plan(arguments + " 2>&1 >/dev/null"); }
 

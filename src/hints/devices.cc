@@ -158,13 +158,11 @@ std::vector<ResourceHints> DeviceBook::pod_hints(const NodeSet& nodes, const Pod
     entry.resource = resource;
     if (!has_nodes(resource)) continue;
     Ids held;
-    for (const auto* list : {&pod.init_containers, &pod.containers}) {
-      for (const Container& container : *list) {
-        const Ids* ids = find(pod.uid, container.name, resource);
-        if (ids == nullptr) continue;
-        for (const std::string& id : *ids) {
-          if (!has(held, id)) held.push_back(id);
-        }
+    for (const Container* container : in_starting_order(pod)) {
+      const Ids* ids = find(pod.uid, container->name, resource);
+      if (ids == nullptr) continue;
+      for (const std::string& id : *ids) {
+        if (!has(held, id)) held.push_back(id);
       }
     }
     const Ids from = held.empty() ? available(resource) : held;

@@ -5,19 +5,14 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "hints/family.h"
+#include "hints/testing.h"
 #include "pod/testing.h"
+#include "topology/testing.h"
 
 namespace corehold {
 namespace {
 
 constexpr const char* kNic = "example.com/nic";
-
-NodeSet nodes(std::string_view list) {
-  auto set = NodeSet::parse(list);
-  CHECK(set.has_value());
-  return *set;
-}
 
 // Devices a, b, c, ... near these nodes each.
 DeviceBook book_of(const std::vector<std::string>& near) {
@@ -35,39 +30,18 @@ Pod pod_asking(std::string_view name, int count) {
   return pod_of(name, {fmt::format("main cpu=1 example.com/nic={}", count)});
 }
 
-// "preferred; others", each hint a list of nodes, ascending as masks.
-std::string text_of(const std::vector<ResourceHints>& hints, unsigned count) {
-  if (hints.empty()) return "not asked";
-  if (!hints.front().family) return "any";
-  std::string preferred;
-  std::string others;
-  for (unsigned mask = 1; mask < (1U << count); ++mask) {
-    NodeSet set;
-    for (unsigned i = 0; i < count; ++i) {
-      if ((mask >> i & 1U) != 0) set.insert(NodeId(static_cast<int>(i)));
-    }
-    const auto found = preference_for(*hints.front().family, set);
-    if (!found) continue;
-    std::string& list = *found ? preferred : others;
-    list += (list.empty() ? "" : " ") + set.str();
-  }
-  return preferred + "; " + others;
-}
-
 std::string hints_of(const DeviceBook& book, const Pod& pod, std::string_view machine = "0-1") {
   const NodeSet all = nodes(machine);
-  return text_of(book.hints(all, pod, pod.containers.front()), static_cast<unsigned>(all.size()));
+  return describe(book.hints(all, pod, pod.containers.front()), all.size());
 }
 
 std::string take(DeviceBook& book, const Pod& pod, const std::optional<NodeSet>& affinity = {}) {
   std::string text;
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) {
-      const auto holding = book.allocate(pod, container, affinity);
-      if (!holding) return holding.error().message;
-      if (!text.empty()) text += ' ';
-      if (holding->contains(kNic)) text += fmt::format("{}", fmt::join(holding->at(kNic), ""));
-    }
+  for (const Container* container : in_starting_order(pod)) {
+    const auto holding = book.allocate(pod, *container, affinity);
+    if (!holding) return holding.error().message;
+    if (!text.empty()) text += ' ';
+    if (holding->contains(kNic)) text += fmt::format("{}", fmt::join(holding->at(kNic), ""));
   }
   return text;
 }
@@ -135,7 +109,7 @@ TEST(DeviceHints, OfAPodAreForItsMostDemandingMoment) {
   const DeviceBook book = book_of({"0", "0", "0", "1"});
   const Pod pod = pod_of("p", {"init:setup cpu=1 example.com/nic=3", "one example.com/nic=1 cpu=1",
                                "two cpu=1 example.com/nic=1"});
-  EXPECT_EQ(text_of(book.pod_hints(nodes("0-1"), pod), 2), "0; 0-1");
+  EXPECT_EQ(describe(book.pod_hints(nodes("0-1"), pod), 2), "0; 0-1");
 }
 
 TEST(DeviceAllocate, TakesThoseNearThenOthersThenThoseWithoutNodes) {

@@ -22,7 +22,11 @@ constexpr std::size_t kMostSteps = 1'000'000;
 class Lister {
  public:
   Lister(const HintFamily& family, std::size_t most, std::vector<Hint>& hints)
-      : party_(*family.threshold), preference_(family.preference), most_(most), hints_(hints) {
+      : party_(*family.threshold),
+        preference_(family.preference),
+        span_(span_of(family.preference)),
+        most_(most),
+        hints_(hints) {
     for_each_node(party_.within(), [&](int node) { nodes_.push_back(node); });
     const std::size_t stocks = party_.stocks().size();
     richest_.assign((nodes_.size() + 1) * stocks, 0);
@@ -32,7 +36,6 @@ class Lister {
       }
     }
     reach_.assign((nodes_.size() + 1) * stocks, 0);
-    for (const NodeSet& socket : preference_.socket_nodes) sockets_.push_back(socket.word());
   }
 
   // At most so many steps are taken from now on; fewer sets are listed then.
@@ -86,19 +89,13 @@ class Lister {
   }
 
   void add(Mask mask) {
-    const bool preferred = right_size_ || (preference_.sockets != 0 && has_right_sockets(mask));
+    const bool preferred = right_size_ || (span_.count != 0 && span_.touched(mask) == span_.count);
     hints_.push_back({.nodes = NodeSet::of_word(mask), .preferred = preferred});
-  }
-
-  bool has_right_sockets(Mask mask) const {
-    int touched = 0;
-    for (const Mask socket : sockets_) touched += (socket & mask) != 0 ? 1 : 0;
-    return touched == preference_.sockets;
   }
 
   Party party_;
   const Preference& preference_;
-  std::vector<Mask> sockets_{};
+  Span span_;
   std::size_t most_;
   std::vector<Hint>& hints_;
   bool right_size_ = false;
@@ -123,14 +120,16 @@ bool comes_before(const Hint& a, const Hint& b) {
 
 }  // namespace
 
+Span span_of(const Preference& preference) {
+  Span span{.count = preference.sockets};
+  span.sockets.reserve(preference.socket_nodes.size());
+  for (const NodeSet& socket : preference.socket_nodes) span.sockets.push_back(socket.word());
+  return span;
+}
+
 bool is_preferred(const Preference& preference, Mask mask) {
   if (count(mask) == preference.size) return true;
-  if (preference.sockets == 0) return false;
-  int touched = 0;
-  for (const NodeSet& socket : preference.socket_nodes) {
-    if ((socket.word() & mask) != 0) ++touched;
-  }
-  return touched == preference.sockets;
+  return preference.sockets != 0 && span_of(preference).touched(mask) == preference.sockets;
 }
 
 std::int64_t reach(const Need& need, const NodeSet& nodes) {
@@ -158,15 +157,8 @@ std::optional<bool> preference_for(const HintFamily& family, const NodeSet& node
 }
 
 std::optional<int> narrowest(const Threshold& threshold) {
-  const Party party(threshold);
-  if (!party.admits(party.within())) return std::nullopt;
   Effort effort{.left = kNarrowestEffort};
-  const int most = count(party.within());
-  for (int size = std::max(1, count(party.required())); size < most; ++size) {
-    const SearchProblem problem{.parties = {party}, .pool = party.within(), .size = size};
-    if (find_best(problem, effort)) return size;
-  }
-  return most > 0 ? std::optional(most) : std::nullopt;
+  return narrowest(Party(threshold), effort);
 }
 
 bool is_empty(const HintFamily& family) {

@@ -11,8 +11,12 @@
 
 #include "hints/hint.h"
 #include "hints/mask.h"
+#include "hints/span.h"
 
 namespace corehold {
+
+// The sockets of a preference, for sets as words.
+Span span_of(const Preference& preference);
 
 // Whether a set that a threshold admits is a preferred one.
 bool is_preferred(const Preference& preference, Mask mask);

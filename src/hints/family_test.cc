@@ -11,8 +11,6 @@
 namespace corehold {
 namespace {
 
-NodeSet nodes(std::string_view list) { return *NodeSet::parse(list); }
-
 std::string shown(const std::vector<Hint>& hints) {
   std::string text;
   for (const Hint& hint : hints) {

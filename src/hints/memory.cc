@@ -104,10 +104,8 @@ Result<NodeMemory> memory_request(const Pod& pod, const Container& container,
 
 Result<NodeMemory> memory_request(const Pod& pod, const PodGates& gates) {
   std::map<std::string, NodeMemory> by_container;
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) {
-      by_container[container.name] = TRY(memory_request(pod, container, gates));
-    }
+  for (const Container* container : in_starting_order(pod)) {
+    by_container[container->name] = TRY(memory_request(pod, *container, gates));
   }
   NodeMemory request;
   // As in the kubelet, what only init containers and sidecars ask for is left out.
@@ -262,11 +260,9 @@ std::vector<ResourceHints> MemoryBook::pod_hints(const Pod& pod, const PodGates&
   if (!enabled()) return {};
   const auto request = memory_request(pod, gates);
   if (!request) return {};
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) {
-      const MemoryHolding* holding = find(pod.uid, container.name);
-      if (holding != nullptr) return kept_hints(*holding, *request);
-    }
+  for (const Container* container : in_starting_order(pod)) {
+    const MemoryHolding* holding = find(pod.uid, container->name);
+    if (holding != nullptr) return kept_hints(*holding, *request);
   }
   return hints_for(pod.uid, *request);
 }

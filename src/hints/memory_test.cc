@@ -5,18 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "hints/family.h"
+#include "hints/testing.h"
 #include "pod/testing.h"
+#include "topology/testing.h"
 
 namespace corehold {
 namespace {
 
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
-
-NodeSet nodes(std::string_view list) {
-  auto set = NodeSet::parse(list);
-  CHECK(set.has_value());
-  return *set;
-}
 
 // Nodes 0, 1, ... with so many Gi of memory.
 MemoryBook book_of(const std::vector<int>& gi) {
@@ -33,35 +29,17 @@ Pod pod_asking(std::string_view name, int gi) {
   return pod_of(name, {fmt::format("main cpu=1 memory={}Gi", gi)});
 }
 
-// "preferred; others", each hint a list of nodes, ascending as masks.
 std::string hints_of(const MemoryBook& book, const Pod& pod) {
-  const auto hints = book.hints(pod, pod.containers.front(), {});
-  if (hints.empty()) return "not asked";
-  if (!hints.front().family) return "any";
-  std::string preferred;
-  std::string others;
-  const auto count = book.nodes().size();
-  for (unsigned mask = 1; mask < (1U << count); ++mask) {
-    NodeSet set;
-    for (unsigned i = 0; i < count; ++i) {
-      if ((mask >> i & 1U) != 0) set.insert(NodeId(static_cast<int>(i)));
-    }
-    const auto found = preference_for(*hints.front().family, set);
-    if (!found) continue;
-    std::string& list = *found ? preferred : others;
-    list += (list.empty() ? "" : " ") + set.str();
-  }
-  return preferred + "; " + others;
+  return describe(book.hints(pod, pod.containers.front(), {}),
+                  static_cast<int>(book.nodes().size()));
 }
 
 std::string take(MemoryBook& book, const Pod& pod, const Hint& hint = {}) {
   std::string text;
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) {
-      const auto holding = book.allocate(pod, container, hint, {});
-      if (!holding) return holding.error().message;
-      text += (text.empty() ? "" : " ") + holding->nodes.str();
-    }
+  for (const Container* container : in_starting_order(pod)) {
+    const auto holding = book.allocate(pod, *container, hint, {});
+    if (!holding) return holding.error().message;
+    text += (text.empty() ? "" : " ") + holding->nodes.str();
   }
   return text;
 }

@@ -173,11 +173,7 @@ class Merger {
           std::all_of(preferences.begin(), preferences.end(), [&](const Preference* preference) {
             if (preference->size == size) return true;
             if (preference->sockets == 0) return false;
-            Span span{.count = preference->sockets};
-            for (const NodeSet& socket : preference->socket_nodes) {
-              span.sockets.push_back(socket.word());
-            }
-            spans.push_back(std::move(span));
+            spans.push_back(span_of(*preference));
             return true;
           });
       if (!possible) continue;
@@ -276,13 +272,8 @@ class Merger {
       if (fewest == 0) return 0;  // the empty set is on the list
     }
     if (!choices.party) return fewest;
-    const int most = count(choices.party->within());
-    for (int size = 1; size <= (fewest == 0 ? most : fewest - 1); ++size) {
-      const SearchProblem problem{
-          .parties = {*choices.party}, .pool = choices.party->within(), .size = size};
-      if (find_best(problem, effort_)) return size;
-    }
-    return fewest == 0 ? most : fewest;
+    const int open = narrowest(*choices.party, effort_).value_or(0);
+    return fewest == 0 ? open : std::min(fewest, open);
   }
 
   // The best set that is the intersection of one hint of each resource. Best is one as

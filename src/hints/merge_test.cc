@@ -9,8 +9,6 @@
 namespace corehold {
 namespace {
 
-NodeSet nodes(std::string_view list) { return *NodeSet::parse(list); }
-
 ResourceHints listed(const std::vector<std::pair<std::string, bool>>& hints) {
   HintFamily family;
   for (const auto& [list, preferred] : hints) {

@@ -441,4 +441,14 @@ std::optional<Mask> find_best(const SearchProblem& problem, Effort& effort) {
   return Search(anywhere, more).run();
 }
 
+std::optional<int> narrowest(const Party& party, Effort& effort) {
+  const int most = count(party.within());
+  if (most == 0 || !party.admits(party.within())) return std::nullopt;
+  for (int size = std::max(1, count(party.required())); size < most; ++size) {
+    const SearchProblem problem{.parties = {party}, .pool = party.within(), .size = size};
+    if (find_best(problem, effort)) return size;
+  }
+  return most;
+}
+
 }  // namespace corehold

@@ -38,4 +38,8 @@ struct SearchProblem {
 // REQUIRES: pool lies within all parties, each of which admits all it may have.
 std::optional<Mask> find_best(const SearchProblem& problem, Effort& effort);
 
+// The size of the smallest set that the party admits; no value: it admits none. Too large
+// rather than too small when effort is spent.
+std::optional<int> narrowest(const Party& party, Effort& effort);
+
 }  // namespace corehold

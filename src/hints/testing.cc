@@ -184,6 +184,21 @@ MergeCase random_case(Dice& dice, int nodes, int resources, Distances distances,
   return test;
 }
 
+std::string describe(const std::vector<ResourceHints>& hints, int nodes) {
+  if (hints.empty()) return "not asked";
+  if (!hints.front().family) return "any";
+  std::string preferred;
+  std::string others;
+  for (std::uint64_t mask = 1; mask < std::uint64_t{1} << nodes; ++mask) {
+    const NodeSet set = NodeSet::of_word(mask);
+    const auto found = preference_for(*hints.front().family, set);
+    if (!found) continue;
+    std::string& list = *found ? preferred : others;
+    list += (list.empty() ? "" : " ") + set.str();
+  }
+  return preferred + "; " + others;
+}
+
 std::string describe(const MergeCase& test) {
   std::string text =
       fmt::format("nodes {}, policy {}{}\n", test.machine.nodes.str(), name_of(test.options.policy),

@@ -38,6 +38,10 @@ enum class Lists { kNone, kSome };
 
 MergeCase random_case(Dice& dice, int nodes, int resources, Distances distances, Lists lists);
 
+// The hints on nodes 0 to nodes-1 as "preferred; others", each a list of nodes, ascending as
+// words; "not asked" without any resource, "any" when the first does not care.
+std::string describe(const std::vector<ResourceHints>& hints, int nodes);
+
 // For messages of failed tests.
 std::string describe(const MergeCase& test);
 std::string describe(const Merged& merged);

@@ -95,6 +95,15 @@ const Container* Pod::find(std::string_view container) const {
   return nullptr;
 }
 
+std::vector<const Container*> in_starting_order(const Pod& pod) {
+  std::vector<const Container*> containers;
+  containers.reserve(pod.init_containers.size() + pod.containers.size());
+  for (const auto* list : {&pod.init_containers, &pod.containers}) {
+    for (const Container& container : *list) containers.push_back(&container);
+  }
+  return containers;
+}
+
 std::string display_name(const Pod& pod) {
   return fmt::format("{}/{}", pod.namespace_name.empty() ? "default" : pod.namespace_name,
                      pod.name);

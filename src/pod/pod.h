@@ -74,6 +74,9 @@ struct Pod {
   bool operator==(const Pod&) const = default;
 };
 
+// Init containers, then containers: the order in which they start. As long as the pod.
+std::vector<const Container*> in_starting_order(const Pod& pod);
+
 // "namespace/name", with "default" for no namespace.
 std::string display_name(const Pod& pod);
 

@@ -113,22 +113,19 @@ std::int64_t exclusive_cpus(const Pod& pod, const Container& container, const Po
   return request.value();
 }
 
+void Peak::start(Container::Kind kind, std::int64_t amount) {
+  const std::int64_t together = saturating_add(running_, amount);
+  most_ = std::max(most_, together);
+  if (kind != Container::Kind::kInit) running_ = together;
+}
+
 std::int64_t most_at_once(const Pod& pod,
                           const std::function<std::int64_t(const Container&)>& amount) {
-  std::int64_t starting = 0;
-  std::int64_t running = 0;
-  for (const Container& container : pod.init_containers) {
-    const std::int64_t together = saturating_add(running, amount(container));
-    if (container.kind == Container::Kind::kSidecar) {
-      running = together;
-    } else {
-      starting = std::max(starting, together);
-    }
+  Peak peak;
+  for (const Container* container : in_starting_order(pod)) {
+    peak.start(container->kind, amount(*container));
   }
-  for (const Container& container : pod.containers) {
-    running = saturating_add(running, amount(container));
-  }
-  return std::max(starting, running);
+  return peak.most();
 }
 
 std::int64_t exclusive_cpus(const Pod& pod, const PodGates& gates) {

@@ -36,6 +36,19 @@ QosClass qos_class(const Pod& pod, const PodGates& gates);
 // resources while that gate is on.
 std::int64_t exclusive_cpus(const Pod& pod, const Container& container, const PodGates& gates);
 
+// What containers started one after the other use together at the most: an init container
+// has ended when the next one starts, sidecars and containers go on.
+class Peak {
+ public:
+  // REQUIRES: amount >= 0. What does not fit 64 bits becomes the largest that does.
+  void start(Container::Kind kind, std::int64_t amount);
+  std::int64_t most() const { return most_; }
+
+ private:
+  std::int64_t running_ = 0;
+  std::int64_t most_ = 0;
+};
+
 // How much of a resource the pod needs at the most demanding moment of its life: an init
 // container with the sidecars started before it, or all sidecars and containers. What
 // does not fit 64 bits becomes the largest that does.

@@ -15,14 +15,6 @@ namespace {
 constexpr std::string_view kAffinityError = "TopologyAffinityError";
 constexpr std::string_view kMisaligned = "Resources cannot be allocated with Topology locality";
 
-std::vector<const Container*> in_starting_order(const Pod& pod) {
-  std::vector<const Container*> containers;
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) containers.push_back(&container);
-  }
-  return containers;
-}
-
 // What CPU hints are made of: all free CPUs, as in the kubelet, or those that can be given.
 enum class HintBasis { kFree, kUsable };
 

@@ -11,6 +11,7 @@
 
 #include "pod/testing.h"
 #include "policy/admission_testing.h"
+#include "policy/testing.h"
 #include "topology/testing.h"
 
 namespace corehold {
@@ -23,16 +24,8 @@ bool flip() { return chance(0, 1) == 1; }
 bool rarely() { return chance(0, 4) == 0; }
 
 StaticOptions random_options() {
-  StaticOptions options{.full_pcpus_only = flip(),
-                        .strict_cpu_reservation = flip(),
-                        .prefer_align_by_uncore = flip(),
-                        .distribute_across_numa = flip(),
-                        .distribute_across_cores = flip(),
-                        .align_by_socket = rarely(),
-                        .min_shared_cpus = chance(0, 3)};
-  if (options.full_pcpus_only || options.distribute_across_numa) {
-    options.distribute_across_cores = false;
-  }
+  StaticOptions options = random_static_options(chance);
+  options.align_by_socket = rarely();
   return options;
 }
 

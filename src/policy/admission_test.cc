@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
 
-NodeSet nodes(std::string_view list) {
-  auto set = NodeSet::parse(list);
-  CHECK(set.has_value());
-  return *set;
-}
-
 // 2 NUMA nodes of 8 CPUs (0-7, 8-15), siblings are neighbours, CPU 0 reserved; 8 Gi each; NICs
 // a and b near node 0, c near node 1.
 AdmittingNode node_with(TopologyPolicy policy, TopologyScope scope = TopologyScope::kContainer) {

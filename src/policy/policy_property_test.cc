@@ -9,6 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "policy/static_policy.h"
+#include "policy/testing.h"
 #include "topology/testing.h"
 
 namespace corehold {
@@ -19,20 +20,6 @@ int chance(int low, int high) {
 }
 bool flip() { return chance(0, 1) == 1; }
 
-StaticOptions random_options() {
-  StaticOptions options{.full_pcpus_only = flip(),
-                        .strict_cpu_reservation = flip(),
-                        .prefer_align_by_uncore = flip(),
-                        .distribute_across_numa = flip(),
-                        .distribute_across_cores = flip(),
-                        .align_by_socket = flip(),
-                        .min_shared_cpus = chance(0, 3)};
-  if (options.full_pcpus_only || options.distribute_across_numa) {
-    options.distribute_across_cores = false;
-  }
-  return options;
-}
-
 // A node with a random history behind it.
 struct History {
   Topology topology = random_machine(chance, 48);
@@ -42,7 +29,7 @@ struct History {
   History() {
     RC_PRE(topology.cpu_count() > 1);
     const int count = chance(1, std::max(1, topology.cpu_count() / 4));
-    StaticConfig config{.options = random_options(), .reserved_count = count};
+    StaticConfig config{.options = random_static_options(chance), .reserved_count = count};
     if (flip()) {
       config.reserved = random_subset(chance, topology, topology.cpus());
       config.reserved_count = config.reserved.size();

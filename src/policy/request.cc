@@ -9,10 +9,8 @@ namespace {
 
 std::vector<std::string> lasting_containers(const Pod& pod) {
   std::vector<std::string> names;
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) {
-      if (container.kind != Container::Kind::kInit) names.push_back(container.name);
-    }
+  for (const Container* container : in_starting_order(pod)) {
+    if (container->kind != Container::Kind::kInit) names.push_back(container->name);
   }
   return names;
 }

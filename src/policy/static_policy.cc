@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "hints/cpu_hints.h"
+#include "pod/qos.h"
 
 namespace corehold {
 namespace {
@@ -36,14 +37,9 @@ SetReuse reuse_after(const CpuSet& reused, const Request& request, const CpuSet&
 
 // The CPUs that a pod with these containers needs at the most demanding moment of its life.
 int most_at_once(const std::vector<Request>& requests) {
-  std::int64_t lasting = 0;  // sidecars, and then containers, started so far
-  std::int64_t most = 0;
-  for (const Request& request : requests) {
-    const std::int64_t cpus = std::max(0, request.cpus);
-    most = std::max(most, lasting + cpus);
-    if (request.kind != Container::Kind::kInit) lasting += cpus;
-  }
-  return static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<int>::max()));
+  Peak peak;
+  for (const Request& request : requests) peak.start(request.kind, std::max(0, request.cpus));
+  return static_cast<int>(std::min<std::int64_t>(peak.most(), std::numeric_limits<int>::max()));
 }
 
 Result<CpuSet> choose_reserved(const Topology& topology, const TakeOptions& options,

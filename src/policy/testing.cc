@@ -19,6 +19,21 @@ ContainerRef ref_of(std::string_view name) {
 
 }  // namespace
 
+StaticOptions random_static_options(const Chance& chance) {
+  const auto flip = [&chance] { return chance(0, 1) == 1; };
+  StaticOptions options{.full_pcpus_only = flip(),
+                        .strict_cpu_reservation = flip(),
+                        .prefer_align_by_uncore = flip(),
+                        .distribute_across_numa = flip(),
+                        .distribute_across_cores = flip(),
+                        .align_by_socket = flip(),
+                        .min_shared_cpus = chance(0, 3)};
+  if (options.full_pcpus_only || options.distribute_across_numa) {
+    options.distribute_across_cores = false;
+  }
+  return options;
+}
+
 Node::Node(Topology topology, const StaticConfig& config)
     : topology_(std::make_unique<Topology>(std::move(topology))) {
   auto policy = StaticPolicy::make(*topology_, config);
@@ -44,12 +59,10 @@ std::string Node::ask(std::string_view name, int cpus, const std::optional<NodeS
 
 std::string Node::ask(const Pod& pod) {
   std::string text;
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) {
-      const std::string granted = grant(request_of(pod, container, std::nullopt, {}));
-      if (!text.empty()) text += ' ';
-      text += fmt::format("{}={}", container.name, granted.empty() ? "shared" : granted);
-    }
+  for (const Container* container : in_starting_order(pod)) {
+    const std::string granted = grant(request_of(pod, *container, std::nullopt, {}));
+    if (!text.empty()) text += ' ';
+    text += fmt::format("{}={}", container->name, granted.empty() ? "shared" : granted);
   }
   return text;
 }

@@ -12,8 +12,12 @@
 #include <string_view>
 
 #include "policy/static_policy.h"
+#include "topology/testing.h"
 
 namespace corehold {
+
+// Any options that may be combined. min_shared_cpus is 0 to 3.
+StaticOptions random_static_options(const Chance& chance);
 
 class Node {
  public:

@@ -33,12 +33,10 @@ std::optional<std::string> shortcoming(std::string_view who, const Resources& re
 }
 
 std::string burstable_reason(const Pod& pod) {
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) {
-      const auto found =
-          shortcoming(fmt::format("container {}", container.name), container.resources);
-      if (found) return *found;
-    }
+  for (const Container* container : in_starting_order(pod)) {
+    const auto found =
+        shortcoming(fmt::format("container {}", container->name), container->resources);
+    if (found) return *found;
   }
   return "requests and limits differ";
 }

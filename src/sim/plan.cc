@@ -88,10 +88,8 @@ class Planner {
                        .qos = decision.qos,
                        .qos_reason = qos_reason(pod, node_.pod_gates),
                        .alignment = shown_of(decision.alignment)};
-    for (const auto* list : {&pod.init_containers, &pod.containers}) {
-      for (const Container& container : *list) {
-        planned.containers.push_back(asked_by(node_, pod, container));
-      }
+    for (const Container* container : in_starting_order(pod)) {
+      planned.containers.push_back(asked_by(node_, pod, *container));
     }
     for (std::size_t i = 0; i < decision.containers.size(); ++i) {
       decide(node_, decision.containers[i], planned.containers[i]);

@@ -90,6 +90,12 @@ CpuSet cpus(std::string_view list) {
   return *set;
 }
 
+NodeSet nodes(std::string_view list) {
+  auto set = NodeSet::parse(list);
+  CHECK(set.has_value());
+  return *set;
+}
+
 Topology random_machine(const Chance& chance, int most_cpus) {
   std::string shape;
   int left = most_cpus;

@@ -27,6 +27,7 @@ Topology without(const Topology& machine, const CpuSet& offline);
 
 // REQUIRES: `list` is in kernel list format.
 CpuSet cpus(std::string_view list);
+NodeSet nodes(std::string_view list);
 
 // A whole number from low to high, both included: the caller's source of chance.
 using Chance = std::function<int(int low, int high)>;

@@ -68,10 +68,8 @@ Result<std::optional<HintFamily>> asked(const json::object& line, const Topology
     return policy.hints(state, request_of(pod, *container, std::nullopt, PodGates{}));
   }
   std::vector<Request> requests;
-  for (const auto* list : {&pod.init_containers, &pod.containers}) {
-    for (const Container& container : *list) {
-      requests.push_back(request_of(pod, container, std::nullopt, PodGates{}));
-    }
+  for (const Container* container : in_starting_order(pod)) {
+    requests.push_back(request_of(pod, *container, std::nullopt, PodGates{}));
   }
   return policy.pod_hints(state, requests);
 }
