@@ -15,16 +15,9 @@
 
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
+#include "pod/container_ref.h"
 
 namespace corehold {
-
-// A container by the UID of its pod and its name.
-struct ContainerRef {
-  std::string pod;
-  std::string container;
-
-  auto operator<=>(const ContainerRef&) const = default;
-};
 
 // What one exclusive container holds.
 struct Holding {

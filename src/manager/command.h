@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands: everything that can happen to a node, as plain values. People ask for
+// something, the shell reports what came of an effect, the runtime says what it sees.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "manager/node_state.h"
+
+namespace corehold {
+
+// Who waits for an answer; 0: nobody.
+using RequestId = std::uint64_t;
+
+// A timer by what it is for. `container` is empty for timers of a pod or the node.
+struct TimerKey {
+  enum class Kind { kRestart, kKill, kRetry, kSaveRetry, kReconcile };
+  Kind kind = Kind::kReconcile;
+  ContainerRef about{};
+
+  auto operator<=>(const TimerKey&) const = default;
+};
+
+// A container as the runtime sees it.
+struct SeenContainer {
+  ContainerRef container{};
+  int attempt = 0;
+  bool running = false;
+  CpuSet cpus{};         // where the kernel lets it run now
+  bool strayed = false;  // processes or threads of it were found outside its confines
+  WallTime started_at{};
+  std::optional<Exit> exit{};  // of one that does not run
+  std::optional<Pod> pod{};    // whose it is, as the runtime has kept it
+};
+
+// The first command of every life: what was stored and what is there.
+struct Recover {
+  std::vector<PodRecord> pods{};
+  State cpus{};  // from the checkpoint, past Policy::start()
+  std::vector<SeenContainer> seen{};
+  CpuSet online{};
+  bool rebuild = false;  // the checkpoint is lost: take what runs for what was given
+};
+
+struct CreatePod {
+  Pod pod{};  // validated, defaulted, with a UID that is new
+  Source source = Source::kApi;
+  RequestId request = 0;
+};
+// Deleting twice is no error; a shorter grace counts.
+struct DeletePod {
+  std::string uid{};
+  std::optional<std::chrono::seconds> grace{};  // no value: the pod's own
+  RequestId request = 0;
+};
+
+// Results of effects. No error: done.
+struct PodSaved {
+  std::string uid{};
+  std::optional<Error> error{};
+};
+struct PodForgotten {
+  std::string uid{};
+  std::optional<Error> error{};
+};
+struct CheckpointSaved {
+  std::uint64_t revision = 0;
+  std::optional<Error> error{};
+};
+struct PodInfoWritten {
+  std::string uid{};
+  std::optional<Error> error{};
+};
+struct CpusetApplied {
+  ContainerRef container{};
+  CpuSet cpus{};
+};
+struct CpusetFailed {
+  ContainerRef container{};
+  CpuSet cpus{};
+  Error error{};
+};
+struct ContainerStarted {
+  ContainerRef container{};
+  int attempt = 0;
+};
+struct StartFailed {
+  ContainerRef container{};
+  int attempt = 0;
+  Error error{};
+};
+struct TimerFired {
+  TimerKey timer{};
+};
+// Answers Observe.
+struct Observed {
+  std::vector<SeenContainer> seen{};
+  CpuSet online{};
+};
+struct ObserveFailed {
+  Error error{};
+};
+
+// From the runtime, at any time.
+struct ContainerExited {
+  ContainerRef container{};
+  int attempt = 0;
+  Exit exit{};
+};
+
+using Command = std::variant<Recover, CreatePod, DeletePod, PodSaved, PodForgotten, CheckpointSaved,
+                             PodInfoWritten, CpusetApplied, CpusetFailed, ContainerStarted,
+                             StartFailed, TimerFired, Observed, ObserveFailed, ContainerExited>;
+
+}  // namespace corehold

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time as the manager is told it. It never asks for it.
+#pragma once
+
+#include <chrono>
+
+namespace corehold {
+
+// Milliseconds since the Unix epoch, for people; zero: never.
+using WallTime = std::chrono::milliseconds;
+
+struct Now {
+  std::chrono::milliseconds steady{};  // a monotonic clock, from any beginning
+  WallTime wall{};
+};
+
+}  // namespace corehold
