@@ -27,6 +27,7 @@ struct Options {
   Nanoseconds fork_every = 0;
   Nanoseconds burst = 0;
   Nanoseconds rest = 0;
+  bool hop = false;
 };
 
 constexpr Nanoseconds kForever = INT64_MAX;
@@ -48,6 +49,7 @@ class Spinner {
       if (sample.time >= rest_at) {
         const timespec pause = {.tv_sec = 0, .tv_nsec = static_cast<long>(options_.rest)};
         nanosleep(&pause, nullptr);
+        if (options_.hop) hop();
         rest_at = now() + options_.burst;
       }
     }
@@ -68,6 +70,18 @@ class Spinner {
   }
 
  private:
+  // Tries to get onto a CPU, any of them, allowed or not; afterwards any will do again.
+  void hop() {
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    seed_ = seed_ * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
+    cpu_set_t one{};
+    CPU_SET((seed_ >> 33U) % static_cast<std::uint64_t>(cpus), &one);
+    cpu_set_t all{};
+    for (long cpu = 0; cpu < cpus; ++cpu) CPU_SET(static_cast<unsigned>(cpu), &all);
+    sched_setaffinity(0, sizeof(one), &one);
+    sched_setaffinity(0, sizeof(all), &all);
+  }
+
   void take(const Sample& sample) {
     if (sample.cpu != last_.cpu) {
       if (!last_written_) file_.add(last_);
@@ -91,6 +105,7 @@ class Spinner {
   Sample last_{};
   bool last_written_ = true;
   Nanoseconds next_ = 0;
+  std::uint64_t seed_ = static_cast<std::uint64_t>(now());
 };
 
 [[noreturn]] void run_one(const Options& options, SampleFile file) {
@@ -134,6 +149,7 @@ int main(int count, char** words) {
   app.add_option("--fork-every", options.fork_every, "Nanoseconds in one child, then the next");
   app.add_option("--burst", options.burst, "Nanoseconds between rests (default: no rest)");
   app.add_option("--rest", options.rest, "Nanoseconds of a rest");
+  app.add_flag("--hop", options.hop, "After a rest, try to get onto some other CPU");
   CLI11_PARSE(app, count, words);
   corehold::proof::run(options);
 }
