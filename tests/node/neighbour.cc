@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <exception>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,6 +39,7 @@ class Spinner {
 
   void spin(Nanoseconds until) {
     Nanoseconds rest_at = options_.burst > 0 ? now() + options_.burst : kForever;
+    seed_ = static_cast<std::uint64_t>(now());
     std::uint64_t taken = 0;
     while (true) {
       Sample sample{};
@@ -45,7 +47,7 @@ class Spinner {
       sample.cpu = sched_getcpu();
       take(sample);
       if ((++taken & 0xffU) == 0) file_.add_taken(0x100);
-      if (sample.time >= until) return;
+      if (sample.time >= until) break;
       if (sample.time >= rest_at) {
         const timespec pause = {.tv_sec = 0, .tv_nsec = static_cast<long>(options_.rest)};
         nanosleep(&pause, nullptr);
@@ -53,6 +55,7 @@ class Spinner {
         rest_at = now() + options_.burst;
       }
     }
+    if (!last_written_) file_.add(last_);
   }
 
   // Spins in one child after the other, each of which has to be where its parent may be.
@@ -105,7 +108,7 @@ class Spinner {
   Sample last_{};
   bool last_written_ = true;
   Nanoseconds next_ = 0;
-  std::uint64_t seed_ = static_cast<std::uint64_t>(now());
+  std::uint64_t seed_ = 0;
 };
 
 [[noreturn]] void run_one(const Options& options, SampleFile file) {
@@ -135,11 +138,9 @@ SampleFile file_of(const Options& options, int spinner) {
   run_one(options, file_of(options, 0));
 }
 
-}  // namespace
-}  // namespace corehold::proof
-
-int main(int count, char** words) {
-  corehold::proof::Options options;
+// CLI11 throws; main() is where that ends.
+int parse_and_run(int count, char** words) {
+  Options options;
   CLI::App app("Spins, and writes down when it was on which CPU.");
   app.add_option("directory", options.directory, "Where the files go")->required();
   app.add_option("--spinners", options.spinners, "How many (default: 1)");
@@ -151,5 +152,16 @@ int main(int count, char** words) {
   app.add_option("--rest", options.rest, "Nanoseconds of a rest");
   app.add_flag("--hop", options.hop, "After a rest, try to get onto some other CPU");
   CLI11_PARSE(app, count, words);
-  corehold::proof::run(options);
+  run(options);
+}
+
+}  // namespace
+}  // namespace corehold::proof
+
+int main(int count, char** words) {
+  try {
+    return corehold::proof::parse_and_run(count, words);
+  } catch (const std::exception& trouble) {
+    errx(2, "%s", trouble.what());
+  }
 }
