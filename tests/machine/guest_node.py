@@ -13,6 +13,7 @@ from guest import Failed
 FIRST_NUMBER = 100000
 KUBELET = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 COREHOLD = {"apiVersion": "corehold.dev/v1alpha1", "kind": "CoreholdConfiguration"}
+FIELDS = {"Cpus_allowed_list": "cpus", "Mems_allowed_list": "mems", "0": "cgroup"}
 DEADLINE = 120  # seconds; a guest is slow when the host is busy
 
 
@@ -182,28 +183,27 @@ class GuestNode:
     def seen(self):
         """What the kernel says, by the number a container sleeps for."""
         lines = self.guest.sh(
-            "F=; S=; for P in $(pidof sleep); do F=\"$F /proc/$P/cmdline /proc/$P/cgroup\";"
-            ' S="$S /proc/$P/status"; done;'
-            " [ -z \"$F\" ] || { tr '\\0' ' ' < /dev/null; for X in $F; do"
-            ' echo "$X:$(tr \'\\0\' \' \' < $X)"; done; grep -H _allowed_list $S; }',
+            "ps -o pid,args | grep 'sleep 1'; F=; for P in $(pidof sleep); do"
+            ' F="$F /proc/$P/status /proc/$P/cgroup"; done;'
+            " [ -z \"$F\" ] || grep -H -e _allowed_list -e ^0:: $F",
             check=False,
         ).splitlines()
+        numbers = {}
         processes = {}
         for line in lines:
-            _, _, pid, rest = line.split("/", 3)
-            field, _, value = rest.partition(":")
-            found = processes.setdefault(int(pid), {"pid": int(pid)})
-            if field == "cmdline":
-                found["number"] = int(value.split()[1]) if value.startswith("sleep ") else 0
-            elif field == "cgroup":
-                found["cgroup"] = value.strip().removeprefix("0::")
-            else:
-                key, _, text = value.partition(":")
-                found[{"Cpus_allowed_list": "cpus", "Mems_allowed_list": "mems"}[key]] = text.strip()
+            if not line.startswith("/proc/"):
+                pid, *words = line.split()
+                if words[0] == "sleep" and words[1].isdigit():
+                    numbers[int(pid)] = int(words[1])
+                continue
+            path, _, rest = line.partition(":")
+            key, _, value = rest.partition(":")
+            found = processes.setdefault(int(path.split("/")[2]), {})
+            found[FIELDS[key]] = value.strip().removeprefix(":")
         return {
-            found["number"]: found
-            for found in processes.values()
-            if found.get("number", 0) >= FIRST_NUMBER
+            numbers[pid]: {"pid": pid, **found}
+            for pid, found in processes.items()
+            if numbers.get(pid, 0) >= FIRST_NUMBER and len(found) == len(FIELDS)
         }
 
     def cgroup_files(self, cgroups, *names):
