@@ -57,7 +57,7 @@ Result<void> read_metadata(const json::object& object, EventView& view) {
   const std::string version = TRY(string_field(*metadata, path, "resourceVersion"));
   const auto read =
       std::from_chars(version.data(), version.data() + version.size(), view.resource_version);
-  if (!version.empty() && (read.ec != std::errc() || *read.ptr != '\0')) {
+  if (!version.empty() && (read.ec != std::errc() || read.ptr != version.data() + version.size())) {
     return (path / "resourceVersion").error("must be a number");
   }
   return {};

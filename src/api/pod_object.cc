@@ -22,6 +22,12 @@ void put_time(json::object& object, std::string_view key, milliseconds time) {
   if (time.count() != 0) object[key] = time_text(time);
 }
 
+// erase() would move the last field into the gap.
+void remove(json::object& object, std::string_view key) {
+  const auto found = object.find(key);
+  if (found != object.end()) object.stable_erase(found);
+}
+
 std::string container_id(const Pod& pod, std::string_view container, int attempt) {
   return fmt::format("corehold://{}/{}/{}", pod.uid, container, attempt);
 }
@@ -65,9 +71,8 @@ std::string image_of(const Pod& pod, std::string_view list, std::string_view con
     if (object == nullptr) continue;
     const auto name = string_field(*object, Path(), "name");
     if (!name || *name != container) continue;
-    return string_field(*object, Path(), "image").has_value()
-               ? *string_field(*object, Path(), "image")
-               : "";
+    const auto image = string_field(*object, Path(), "image");
+    return image ? *image : "";
   }
   return "";
 }
@@ -111,8 +116,9 @@ json::array statuses_json(const PodView& view, const std::vector<Container>& con
 
 json::object pod_status(const PodView& view) {
   json::object status{{"phase", view.phase}, {"conditions", pod_conditions(view)}};
-  if (!view.reason.empty()) status["reason"] = view.reason;
-  if (!view.message.empty()) status["message"] = view.message;
+  // Why a pod waits is in its condition PodScheduled.
+  if (view.phase == "Failed" && !view.reason.empty()) status["reason"] = view.reason;
+  if (view.phase == "Failed" && !view.message.empty()) status["message"] = view.message;
   put_time(status, "startTime", view.started_at);
   if (!view.pod.init_containers.empty()) {
     status["initContainerStatuses"] =
@@ -135,8 +141,8 @@ void put_metadata(json::object& object, const PodView& view) {
     metadata["deletionTimestamp"] = time_text(view.deleted_at + view.grace);
     metadata["deletionGracePeriodSeconds"] = view.grace.count();
   } else {
-    metadata.erase("deletionTimestamp");
-    metadata.erase("deletionGracePeriodSeconds");
+    remove(metadata, "deletionTimestamp");
+    remove(metadata, "deletionGracePeriodSeconds");
   }
 }
 

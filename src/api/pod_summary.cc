@@ -48,6 +48,20 @@ Result<void> add_containers(const json::object& status, std::string_view key, bo
   return {};
 }
 
+// Why the pod has not been admitted; empty when it has.
+Result<std::string> waits_for(const json::object& status) {
+  const Path path = Path() / "status" / "conditions";
+  const json::array* list = TRY(array_field(status, Path() / "status", "conditions"));
+  if (list == nullptr) return std::string();
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const json::object* condition = TRY(as_object((*list)[i], path / i));
+    const bool scheduled = TRY(string_field(*condition, path / i, "type")) == "PodScheduled";
+    if (!scheduled || TRY(string_field(*condition, path / i, "status")) != "False") continue;
+    return TRY(string_field(*condition, path / i, "message"));
+  }
+  return std::string();
+}
+
 }  // namespace
 
 Result<PodSummary> pod_summary(const json::value& pod) {
@@ -66,6 +80,7 @@ Result<PodSummary> pod_summary(const json::value& pod) {
   if (status == nullptr) return summary;
   summary.phase = TRY(string_field(*status, path / "status", "phase"));
   summary.message = TRY(string_field(*status, path / "status", "message"));
+  if (summary.message.empty()) summary.message = TRY(waits_for(*status));
   const std::string reason = TRY(string_field(*status, path / "status", "reason"));
   std::string trouble;
   TRY(add_containers(*status, "initContainerStatuses", false, summary, trouble));

@@ -19,9 +19,9 @@ struct PodSummary {
   std::string name{};
   std::string uid{};
   std::string phase{};
-  std::string status{};  // one word: a container's trouble, else the reason, else the phase
-  std::string message{};
-  int ready = 0;  // containers that are
+  std::string status{};   // one word: a container's trouble, else the reason, else the phase
+  std::string message{};  // why it waits or has failed; mostly empty
+  int ready = 0;          // containers that are
   int containers = 0;
   int restarts = 0;
   std::chrono::milliseconds created_at{};  // since the Unix epoch; zero: not known
