@@ -14,9 +14,9 @@ std::string reason_of(const RuntimeExit& exit) {
 }
 
 Result<Pod> manifest_of(const RuntimeContainer& container) {
-  auto pods = TRY(parse_pods_json(container.manifest));
-  if (pods.size() != 1) return Error{Code::kInvalid, "not one pod"};
-  return std::move(pods.front());
+  boost::json::value document = TRY(parse_json(container.manifest));
+  if (!document.is_object()) return Error{Code::kInvalid, "not an object"};
+  return pod_from_json(std::move(document.get_object()));
 }
 
 }  // namespace

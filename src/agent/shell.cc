@@ -103,7 +103,10 @@ void Shell::run(const WritePodInfo& effect) {
 }
 
 void Shell::run(const SetCpuset& effect) {
-  const Confines confines{.cpus = effect.cpus, .mems = effect.mems};
+  const Confines confines{.cpus = effect.cpus,
+                          .mems = effect.mems,
+                          .cpu_shares = effect.cpu_shares,
+                          .quota_millis = effect.quota};
   parts_.runtime.update(effect.container, confines, [this, effect](const Result<void>& done) {
     if (done) return submit(CpusetApplied{.container = effect.container, .cpus = effect.cpus});
     warn(effect, done.error());

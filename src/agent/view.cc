@@ -41,14 +41,14 @@ ContainerView container_view(const PodState& pod, const Container& container) {
   if (state.stage == Stage::kRunning) {
     view.stage = ContainerView::Stage::kRunning;
     view.started_at = record.started_at;
-    if (record.last_exit) view.last = exit_view(*record.last_exit, record.attempt - 1);
+    if (record.last_exit) view.last = exit_view(*record.last_exit, record.exits - 1);
   } else if (record.last_exit && record.ended) {
     view.stage = ContainerView::Stage::kTerminated;
-    view.exit = exit_view(*record.last_exit, record.attempt);
+    view.exit = exit_view(*record.last_exit, record.exits - 1);
   } else {
     view.reason = waiting_reason(pod, container, state);
     if (record.last_exit) {
-      view.last = exit_view(*record.last_exit, record.attempt);
+      view.last = exit_view(*record.last_exit, record.exits - 1);
       if (state.backing_off) view.message = record.last_exit->message;
     }
   }

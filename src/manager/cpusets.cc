@@ -24,8 +24,13 @@ void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
   if (!wanted || (*wanted == state.confirmed && !state.strayed)) return;
   state.asked = *wanted;
   state.touched = true;
-  turn.emit(SetCpuset{
-      .container = ref, .cpus = *wanted, .mems = wanted_mems(turn.rules, turn.node, ref)});
+  const Container* container = turn.node.pods.at(ref.pod).record.pod.find(ref.container);
+  CHECK(container != nullptr);
+  turn.emit(SetCpuset{.container = ref,
+                      .cpus = *wanted,
+                      .mems = wanted_mems(turn.rules, turn.node, ref),
+                      .cpu_shares = cpu_shares(*container),
+                      .quota = cpu_quota(turn.node, ref, *container)});
 }
 
 }  // namespace

@@ -139,6 +139,11 @@ int cpu_shares(const Container& container) {
   return static_cast<int>(std::clamp(milli * 1024 / 1000, kLeast, kMost));
 }
 
+std::int64_t cpu_quota(const NodeState& node, const ContainerRef& ref, const Container& container) {
+  if (node.durable.find(ref) != nullptr) return 0;
+  return std::max<std::int64_t>(0, container.limit(kCpu).milli_value());
+}
+
 std::chrono::milliseconds doubled(std::chrono::milliseconds first, std::chrono::milliseconds most,
                                   int n) {
   for (; n > 1 && first < most; --n) first *= 2;

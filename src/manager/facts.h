@@ -52,6 +52,8 @@ std::optional<NodeSet> wanted_mems(const ManagerRules& rules, const NodeState& n
 
 // cgroup v1 shares for a request, as the kubelet computes them.
 int cpu_shares(const Container& container);
+// Thousandths of a CPU; 0: none, as for everybody with CPUs of its own.
+std::int64_t cpu_quota(const NodeState& node, const ContainerRef& ref, const Container& container);
 
 // The nth delay of a series that doubles from `first` up to `most`; n counts from 1.
 std::chrono::milliseconds doubled(std::chrono::milliseconds first, std::chrono::milliseconds most,

@@ -50,9 +50,7 @@ std::optional<StartContainer> launch_of(const Turn& turn, const ContainerRef& re
       return std::nullopt;
     }
   }
-  if (holding == nullptr) {
-    start.quota = std::max<std::int64_t>(0, container.limit(kCpu).milli_value());
-  }
+  start.quota = cpu_quota(node, ref, container);
   return start;
 }
 
