@@ -17,6 +17,7 @@ namespace corehold {
 
 void add_checkpoint(CLI::App& root, int& exit_code);
 void add_config(CLI::App& root, int& exit_code);
+void add_monitor(CLI::App& root, int& exit_code);
 void add_plan(CLI::App& root, int& exit_code);
 void add_topology(CLI::App& root, int& exit_code);
 
