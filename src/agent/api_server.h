@@ -10,6 +10,7 @@
 #include "agent/http_target.h"
 #include "agent/log.h"
 #include "agent/node_facts.h"
+#include "agent/pod_logs.h"
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/shell.h"
@@ -19,15 +20,6 @@ namespace corehold {
 
 // How often each CountMetric was seen, by name and labels as Prometheus writes them.
 using Counters = std::map<std::string, std::uint64_t>;
-
-// Where a pod's logs are read. See log_reader.
-class PodLogs {
- public:
-  virtual ~PodLogs() = default;
-  // Answers the exchange; `container` is one of the pod's.
-  virtual void serve(const HttpExchangePtr& exchange, const HttpTarget& target, const PodState& pod,
-                     const std::string& container) = 0;
-};
 
 // All must outlive the server.
 struct ApiParts {
