@@ -85,7 +85,8 @@ void take_in(Turn& turn, const SeenContainer& seen) {
   state.terminating = false;
   state.removed = false;
   state.touched = true;
-  if (seen.strayed) state.strayed = seen.cpus;
+  const auto wanted = wanted_cpus(turn.rules, turn.node, seen.container);
+  if (wanted && (seen.strayed || !seen.cpus.is_subset_of(*wanted))) state.strayed = seen.cpus;
   ContainerRecord now_so = record;
   now_so.attempt = seen.attempt;
   now_so.exits = seen.attempt;

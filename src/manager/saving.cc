@@ -28,6 +28,17 @@ void withdraw_deletion(PodState& pod) {
   pod.record.grace = pod.stored_deletion.grace;
 }
 
+// A pod that could not be created. Whether the store has it after all is not known, so
+// that it has to be forgotten.
+void never_was(Turn& turn, PodState& pod) {
+  pod.waiters.clear();
+  pod.run_request = 0;
+  pod.record.deleted_at = turn.now.wall;
+  pod.stored_deletion = {.at = turn.now.wall, .grace = {}};
+  pod.changed = false;
+  pod.saved = true;
+}
+
 void save_failed(Turn& turn, const std::string& uid, PodState& pod, const Error& error) {
   const std::vector<SaveWaiter> failed = std::move(pod.answered);
   pod.answered.clear();
@@ -35,7 +46,7 @@ void save_failed(Turn& turn, const std::string& uid, PodState& pod, const Error&
   if (!pod.in_store) {
     for (const SaveWaiter& waiter : pod.waiters) answer(turn, waiter.request, error);
     answer(turn, pod.run_request, error);
-    turn.node.pods.erase(uid);
+    never_was(turn, pod);
     return;
   }
   const bool deleted = std::any_of(failed.begin(), failed.end(),
@@ -170,9 +181,13 @@ void save_pods(Turn& turn) {
 }
 
 void forget_pods(Turn& turn) {
+  const auto is_admitting = [&](const std::string& uid) {
+    const auto& admitting = turn.node.admitting;
+    return std::find(admitting.begin(), admitting.end(), uid) != admitting.end();
+  };
   for (auto& [uid, pod] : turn.node.pods) {
     if (!is_leaving(pod) || !has_finished(pod) || !pod.saved) continue;
-    if (pod.forgetting || pod.save_waits) continue;
+    if (pod.forgetting || pod.save_waits || is_admitting(uid)) continue;
     if (holds_anything(turn.node.bookings, uid) || turn.node.durable.pods.contains(uid)) continue;
     clear_away(turn, uid, pod);
     turn.emit(ForgetPod{uid});
