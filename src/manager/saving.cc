@@ -130,7 +130,12 @@ void on_delete(Turn& turn, const DeletePod& command) {
   PodRecord& record = pod->record;
   const bool again = record.deleted_at != WallTime{};
   const auto grace = command.grace.value_or(termination_grace(record.pod));
-  if (pod->forgetting || (again && record.grace <= grace && pod->saved)) {
+  const bool never_stored = !pod->in_store && pod->stored_deletion.at != WallTime{};
+  if (pod->forgetting || never_stored) {
+    pod->waiters.push_back({.request = command.request, .deletes = true});
+    return;
+  }
+  if (again && record.grace <= grace && pod->saved) {
     answer(turn, command.request, std::nullopt);
     return;
   }
@@ -164,6 +169,7 @@ void on_pod_forgotten(Turn& turn, const PodForgotten& command) {
     wait_for_store(turn, command.uid, *pod, *command.error, "forget the pod");
     return;
   }
+  for (const SaveWaiter& waiter : pod->waiters) answer(turn, waiter.request, std::nullopt);
   if (turn.node.observing) turn.node.gone_meanwhile.insert(command.uid);
   turn.node.pods.erase(command.uid);
 }

@@ -34,6 +34,11 @@ std::set<ContainerRef> init_containers(const NodeState& node) {
       if (container.kind == Container::Kind::kInit) inits.insert({uid, container.name});
     }
   }
+  // Of a pod that is not known any of them may be one.
+  for (const auto& [uid, containers] : node.durable.pods) {
+    if (node.pods.contains(uid)) continue;
+    for (const auto& [name, holding] : containers) inits.insert({uid, name});
+  }
   return inits;
 }
 

@@ -123,13 +123,16 @@ bool Story::act() {
   const std::vector<World::Move> moves = world_.moves();
   if (!moves.empty() && dice_.chance(85)) {
     const auto which = dice_.roll(0, static_cast<int>(moves.size()) - 1);
-    const World::Move& move = moves[static_cast<std::size_t>(which)];
-    const Effect* effect = world_.effect_of(move);
-    world_.make(move, effect == nullptr ? Fault::kNone : random_fault(*effect));
+    make(moves[static_cast<std::size_t>(which)]);
   } else {
     happen();
   }
   return world_.is_sound();
+}
+
+void Story::make(const World::Move& move) {
+  const Effect* effect = world_.effect_of(move);
+  world_.make(move, effect == nullptr ? Fault::kNone : random_fault(*effect));
 }
 
 Fault Story::random_fault(const Effect& effect) {

@@ -57,6 +57,8 @@ class Story {
 
   // Something happens. False: a promise is broken.
   bool act();
+  // Makes a move of the world; an effect may fail.
+  void make(const World::Move& move);
   // A person asks for something, a container ends, or something goes wrong.
   void happen();
 
