@@ -33,4 +33,8 @@ Result<std::string> read_stream(int fd, const std::string& name, std::size_t max
 // survive a power cut. A process killed in the middle leaves its temporary file.
 Result<void> write_file_atomically(const std::string& path, std::string_view content);
 
+// The same without the fsyncs: readers see the old content or the new, but a power cut may
+// leave neither. For what means nothing after one.
+Result<void> replace_file(const std::string& path, std::string_view content);
+
 }  // namespace corehold
