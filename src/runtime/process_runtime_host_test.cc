@@ -3,6 +3,7 @@
 // Containers on the real kernel: confined, whatever they do; ended, and how; nothing left.
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <csignal>
 #include <fstream>
+#include <optional>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -322,6 +324,34 @@ TEST_F(ProcessContainers, FailToStartOnCpusTheMachineDoesNotHave) {
   EXPECT_TRUE(bench_.list()->empty());
 }
 
+TEST_F(ProcessContainers, FailToStartOnAFullDisk) {
+  const std::string directory = bench_.root() + "/containers";
+  ASSERT_EQ(::mkdir(directory.c_str(), 0755), 0);
+  ASSERT_EQ(::mount("test", directory.c_str(), "tmpfs", 0, "size=4k"), 0);
+  std::ofstream(directory + "/filler") << std::string(4096, 'x') << std::flush;
+  const auto started = bench_.start(bench_.shell("main", "sleep 1000", "1"));
+  const auto listed = bench_.list();
+  EXPECT_EQ(::umount2(directory.c_str(), MNT_DETACH), 0);
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, HasSubstr("launch.json"));
+  EXPECT_THAT(started.error().message, HasSubstr("ENOSPC"));
+  ASSERT_TRUE(listed);
+  EXPECT_TRUE(listed->empty());
+  for (const std::string& top : bench_.tops()) EXPECT_NE(::access(top.c_str(), F_OK), 0) << top;
+}
+
+TEST_F(ProcessContainers, ToldToEndWhileTheyStartEndWhenTheyHaveStarted) {
+  const Launch launch = bench_.shell("main", "exec sleep 1000", "1");
+  std::optional<Result<void>> started;
+  bench_.runtime().start(launch, [&](Result<void> done) { started = std::move(done); });
+  ASSERT_TRUE(bench_.signal(launch.container, SIGTERM));
+  const auto end = bench_.wait_for_exit();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit.signal, SIGTERM);
+  ASSERT_TRUE(started.has_value());
+  EXPECT_TRUE(*started);
+}
+
 TEST_F(ProcessContainers, MayRunAnywhereWhenNotConfined) {
   const Launch launch = bench_.shell("main", "sleep 1000", "");
   ASSERT_TRUE(bench_.start(launch));
@@ -459,6 +489,42 @@ TEST_F(ProcessContainers, SurviveAnAgentThatIsKilled) {
   EXPECT_TRUE(seen->running);
   const std::size_t written = bench_.log_of(launch).size();
   EXPECT_TRUE(bench_.eventually([&] { return bench_.log_of(launch).size() > written; }));
+}
+
+// An agent that is killed at a random moment of a start leaves a container that runs, or
+// nothing at all.
+TEST_F(ProcessContainers, StartWholeOrNotAtAll) {
+  int running = 0;
+  for (int round = 0; round < 40; ++round) {
+    const Launch launch = bench_.shell(fmt::format("c{}", round), "sleep 1000", "1");
+    const pid_t agent = ::fork();
+    if (agent == 0) {
+      boost::asio::io_context loop;
+      ProcessRuntime runtime(loop, {.root = bench_.root()},
+                             find_confinement({.name = bench_.name()}), {});
+      runtime.start(launch, [](const Result<void>&) {});
+      loop.run();
+      ::_exit(0);
+    }
+    ::usleep(static_cast<useconds_t>(round * 1000));
+    ::kill(agent, SIGKILL);
+    ::waitpid(agent, nullptr, 0);
+    const auto seen = bench_.look(launch.container);
+    const std::string own = bench_.cgroup_of("cpuset", launch.container);
+    if (seen) {
+      ++running;
+      EXPECT_TRUE(seen->running) << round;
+      EXPECT_EQ(seen->cpus.str(), "1") << round;
+      const auto main = ContainerDirectory::of(bench_.root(), launch.container).read_main();
+      ASSERT_TRUE(main) << round;
+      EXPECT_EQ(allowed_cpus(main->process.pid), "1") << round;
+      ASSERT_TRUE(bench_.signal(launch.container, SIGKILL));
+      ASSERT_TRUE(bench_.wait_for_exit()) << round;
+      EXPECT_TRUE(bench_.remove(launch.container));
+    }
+    EXPECT_NE(::access(own.c_str(), F_OK), 0) << round;
+  }
+  EXPECT_GT(running, 0);
 }
 
 TEST_F(ProcessContainers, EndWithAMonitorThatIsKilled) {
