@@ -202,6 +202,8 @@ std::vector<std::string> World::unsettled() const {
     const CpuSet right =
         (holding == nullptr ? checkpoint.shared : holding->assigned) - machine_.offline();
     if (right.empty() || container.cpus == right) continue;
+    // Nobody can see that it was moved to CPUs that are offline.
+    if (container.moved && container.cpus - machine_.offline() == right) continue;
     found.push_back(fmt::format("{}/{} runs on CPUs {}, not {}", ref.pod, ref.container,
                                 container.cpus.str(), right.str()));
   }
