@@ -20,6 +20,8 @@ class ViewTest : public testing::Test {
     PodState& pod = node_.pods["u1"];
     pod.record.pod = {
         .name = "a", .namespace_name = "n", .uid = "u1", .containers = {{.name = "main"}}};
+    pod.record.containers["main"] = {};
+    pod.containers["main"] = {};
     pod.admitted = true;
     pod.record.started_at = 5000ms;
   }
