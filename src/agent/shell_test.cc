@@ -130,14 +130,15 @@ TEST_F(ShellTest, ReportsEveryFailureAsTheCommandThatBelongsToIt) {
 }
 
 TEST_F(ShellTest, ObservesContainersAndCpus) {
-  runtime_.containers = {{.container = kMain,
-                          .attempt = 1,
-                          .running = false,
-                          .cpus = cpus("2"),
-                          .started_at = 5ms,
-                          .exit = RuntimeExit{.code = 137, .signal = 9, .finished_at = 9ms},
-                          .manifest = R"({"metadata": {"name": "a", "namespace": "n"}})"},
-                         {.container = {.pod = "u2", .container = "x"}, .manifest = "broken"}};
+  runtime_.containers = {
+      {.container = kMain,
+       .attempt = 1,
+       .running = false,
+       .cpus = cpus("2"),
+       .started_at = 5ms,
+       .exit = RuntimeExit{.code = 137, .signal = 9, .finished_at = 9ms},
+       .manifest = R"({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "main"}]}})"},
+      {.container = {.pod = "u2", .container = "x"}, .manifest = "broken"}};
   script_["CreatePod"] = {Observe{}};
   shell().submit(CreatePod{});
   const auto observed = last<Observed>();
@@ -210,6 +211,15 @@ TEST_F(ShellTest, LogsEachEffectBeforeItIsRun) {
   EXPECT_NE(text.find("msg=command command=CreatePod pod=\"default/odd name\\n\""),
             std::string::npos)
       << text;
+}
+
+TEST_F(ShellTest, SpeaksOfPodsByTheirNames) {
+  node_.pods["u2"].record.pod = {.name = "b", .namespace_name = "n", .uid = "u2"};
+  script_["CreatePod"] = {EmitEvent{.reason = "OutOfcpu", .message = "held by u1 main 2, u2 x 3"}};
+  shell().submit(CreatePod{});
+  EXPECT_NE(lines_.str().find("msg=\"held by n/a main 2, n/b x 3\" event=OutOfcpu"),
+            std::string::npos)
+      << lines_.str();
 }
 
 TEST_F(ShellTest, LogsBrokenPromises) {

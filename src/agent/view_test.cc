@@ -20,6 +20,8 @@ class ViewTest : public testing::Test {
     PodState& pod = node_.pods["u1"];
     pod.record.pod = {
         .name = "a", .namespace_name = "n", .uid = "u1", .containers = {{.name = "main"}}};
+    pod.record.containers["main"] = {};
+    pod.containers["main"] = {};
     pod.admitted = true;
     pod.record.started_at = 5000ms;
   }
@@ -32,7 +34,10 @@ class ViewTest : public testing::Test {
     return *std::move(setup);
   }
   json::value status() const {
-    return pod_json(node_.pods.at("u1"), facts_, 7).at("status").at("containerStatuses").at(0);
+    return pod_json(node_.pods.at("u1"), node_, facts_, 7)
+        .at("status")
+        .at("containerStatuses")
+        .at(0);
   }
 
   Topology topology_;
