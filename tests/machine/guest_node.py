@@ -14,7 +14,7 @@ FIRST_NUMBER = 100000
 KUBELET = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 COREHOLD = {"apiVersion": "corehold.dev/v1alpha1", "kind": "CoreholdConfiguration"}
 FIELDS = {"Cpus_allowed_list": "cpus", "Mems_allowed_list": "mems", "0": "cgroup"}
-DEADLINE = 120  # seconds; a guest is slow when the host is busy
+DEADLINE = 300  # seconds; a guest is slow when the host is busy
 
 
 def cpus(text):
@@ -107,14 +107,13 @@ class GuestNode:
         answer = self.guest.sh(
             f"rm -f {socket}\n"
             f"{self.binary} agent --config {self.config} --root {self.root} >> {self.log} 2>&1 &\n"
-            f"A=$!; echo $A; while [ -d /proc/$A ] && ! [ -S {socket} ]; do sleep 0.1; done;"
-            f" {self.binary} get cpus --root {self.root}",
+            f"echo $!; while [ -d /proc/$! ] && ! [ -S {socket} ]; do usleep 100000; done; [ -d /proc/$! ]",
             timeout=DEADLINE,
             check=False,
         )
         if self.guest.code != 0:
             raise Failed(f"the agent does not start: {self.guest.sh(f'cat {self.log}')}")
-        self.pid = int(answer.split()[0])
+        self.pid = int(answer)
         print(f"agent {self.pid} ready after {time.monotonic() - began:.1f} s", flush=True)
 
     def end(self, signal):
@@ -177,11 +176,15 @@ class GuestNode:
             time.sleep(0.1)
 
     def settled(self, sleepers=0):
-        """The pods, once each of them runs or waits for room; not before so many sleep."""
+        """The pods, once each of them runs or waits for room; first so many are waited for.
+
+        Those are counted without starting programs, which would take the time of the agent.
+        """
         self.guest.sh(
-            f"I=0; while [ $(pidof sleep | wc -w) -lt {sleepers} ] && [ $I -lt 300 ]; do"
-            " I=$((I+1)); usleep 200000; done",
-            timeout=DEADLINE + 60,
+            f"I=0; N=0; while [ $N -lt {sleepers} ] && [ $I -lt 120 ]; do I=$((I+1)); usleep 300000;"
+            " N=0; for F in /sys/fs/cgroup/corehold/pods/*/*/cgroup.procs; do"
+            " read P < $F && N=$((N+1)); done; done 2> /dev/null",
+            timeout=DEADLINE,
         )
 
         def look():

@@ -10,7 +10,7 @@ SAMPLES = 1_000_000
 NEIGHBOUR = "--interval 1000 --capacity 4000000 --burst 1000000 --rest 24000000 --hop"
 # CPUs and milliseconds of the grants. They do not fit all at once: those that wait are granted
 # what others leave.
-GRANTS = (
+GRANTS = 2 * (
     *((2, 300), (4, 200), (6, 400), (3, 100), (2, 500)),
     *((5, 200), (4, 300), (8, 100), (2, 200), (6, 300)),
 )
@@ -68,7 +68,7 @@ def leak_16(guest):
 
 def leak_start_first_16(guest):
     """A build that starts first and shrinks later must be found out."""
-    verdict, counts = prove(guest, "corehold_start_first", GRANTS[:6])
+    verdict, counts = prove(guest, "corehold_start_first", GRANTS[:5])
     assert verdict == 1 and counts["leaks"] > 0, counts
     print(f"{counts['leaks']} leaks of {counts['samples']} samples, as it must be")
 
