@@ -142,8 +142,8 @@ bool is_same_file(const std::string& left, const std::string& right) {
 
 // What the options say, before the machine and the file are looked at.
 struct ConvertPlan {
-  ConvertRequest request{};        // `online` of `reserved` is still empty
-  std::optional<Source> source{};  // of the machine; given exactly when `reserved` is
+  ConvertRequest request{};                // `online` of `reserved` is still empty
+  std::optional<TopologySource> source{};  // of the machine; given exactly when `reserved` is
 };
 
 // Fails with what is wrong about the options themselves.
@@ -172,7 +172,7 @@ Result<ConvertPlan> plan_of(const ConvertArguments& arguments) {
   if (arguments.policy == "none") return wrong("--reserved has no meaning with --policy none");
   const auto cpus = CpuSet::parse(arguments.reserved);
   if (!cpus) return wrap("--reserved", cpus.error());
-  const auto source = Source::parse(arguments.source);
+  const auto source = TopologySource::parse(arguments.source);
   if (!source) return wrap("--source", source.error());
   plan.source = *source;
   plan.request.reserved = ReservedChange{

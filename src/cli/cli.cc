@@ -51,12 +51,14 @@ int run_cli(const CliOptions& options, int argc, char** argv) {
     root.require_subcommand(1);
     root.footer(
         "Examples:\n"
-        "  corehold topology                       what this machine looks like\n"
-        "  corehold topology -o svg > host.svg     the same as a picture\n"
-        "  corehold plan -f pods.yaml              which pods would get which CPUs\n"
-        "  corehold checkpoint show FILE           which container has which CPUs\n"
+        "  corehold run --cpus 4 -- ./app          a command on CPUs of its own\n"
+        "  corehold apply -f pods.yaml             pods for the node\n"
+        "  corehold get cpus                       who holds which CPUs\n"
+        "  corehold plan -f pods.yaml              who would, without a node\n"
+        "  corehold topology -o svg > host.svg     this machine as a picture\n"
+        "  corehold checkpoint show FILE           who holds which CPUs, from the file\n"
         "  corehold config check FILE              what is wrong with a configuration\n"
-        "  corehold topology --help                more about one command\n"
+        "  corehold run --help                     more about one command\n"
         "\n"
         "Answers go to standard output, errors to standard error.\n"
         "Exit codes: 0 done, 1 the thing asked for failed, 2 bad usage.");

@@ -15,9 +15,15 @@ class App;
 
 namespace corehold {
 
+void add_apply(CLI::App& root, int& exit_code);
 void add_checkpoint(CLI::App& root, int& exit_code);
 void add_config(CLI::App& root, int& exit_code);
+void add_monitor(CLI::App& root, int& exit_code);
+void add_delete(CLI::App& root, int& exit_code);
+void add_get(CLI::App& root, int& exit_code);
+void add_logs(CLI::App& root, int& exit_code);
 void add_plan(CLI::App& root, int& exit_code);
+void add_run(CLI::App& root, int& exit_code);
 void add_topology(CLI::App& root, int& exit_code);
 
 using AddCommand = void (*)(CLI::App& root, int& exit_code);

@@ -78,9 +78,9 @@ void add_machine_mistakes(CheckedConfig& checked, const Topology& topology) {
 }
 
 int check(const Arguments& arguments) {
-  std::optional<Source> source;
+  std::optional<TopologySource> source;
   if (!arguments.topology.empty()) {
-    const auto parsed = Source::parse(arguments.topology);
+    const auto parsed = TopologySource::parse(arguments.topology);
     if (!parsed) {
       complain(fmt::format("--topology: {}", parsed.error().message));
       complain("see corehold config check --help");

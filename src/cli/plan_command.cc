@@ -113,13 +113,13 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
 }
 
 // hwloc gives the NUMA nodes of a synthetic machine 1Gi each, unless its text says memory=.
-bool has_made_up_memory(const Config& config, const Source& source) {
+bool has_made_up_memory(const Config& config, const TopologySource& source) {
   return config.memory_manager_policy == MemoryManagerPolicy::kStatic && !config.memory &&
-         source.kind == Source::Kind::kSynthetic &&
+         source.kind == TopologySource::Kind::kSynthetic &&
          source.detail.find("memory=") == std::string::npos;
 }
 
-void add_notes(const Config& config, const NodeSetup& node, const Source& source,
+void add_notes(const Config& config, const NodeSetup& node, const TopologySource& source,
                std::vector<std::string>& notes) {
   if (config.cpu_manager_policy == CpuManagerPolicy::kNone) {
     notes.emplace_back(
@@ -176,7 +176,7 @@ int show(const Arguments& arguments, const PlanPage& page) {
 }
 
 int run(const Arguments& arguments) {
-  const auto source = Source::parse(arguments.topology);
+  const auto source = TopologySource::parse(arguments.topology);
   if (!source) return bad_usage(fmt::format("--topology: {}", source.error().message));
   if (!arguments.explain.empty() && arguments.format == "svg") {
     return bad_usage("--explain answers in words: -o table or -o json");

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/plan_render.h"
 #include "cli/plan_text.h"
+#include "cli/set_rows.h"
 #include "cli/text_table.h"
 #include "cli/topology_render.h"
 
@@ -30,35 +31,14 @@ std::string pods_line(const PlanReport& report) {
   return fmt::format("{}, {} admitted, {} refused", counted(all, "pod"), all - refused, refused);
 }
 
-// The sets below each other, and how many CPUs they are: "0-1,8-15  10 CPUs, 8 free".
-std::vector<Row> set_rows(const PlanReport& report) {
-  struct Line {
-    std::string name;
-    CpuSet cpus;
-    std::string rest;
-  };
+std::vector<Row> plan_set_rows(const PlanReport& report) {
   CpuSet exclusive;
   const std::vector<Owner> all = owners(report);
   for (const Owner& owner : all) exclusive |= owner.container->granted;
-  const std::vector<Line> lines{
-      {"reserved", report.reserved, ""},
-      {"shared", report.shared, fmt::format(", {} free to give", report.free_count)},
-      {"exclusive", exclusive,
-       all.empty() ? "" : fmt::format(" in {}", counted(all.size(), "container"))}};
-  std::size_t width = 0;
-  std::size_t digits = 0;
-  for (const Line& line : lines) {
-    width = std::max(width, shown(line.cpus).size());
-    digits = std::max(digits, std::to_string(line.cpus.size()).size());
-  }
-  std::vector<Row> rows;
-  rows.reserve(lines.size());
-  for (const Line& line : lines) {
-    rows.push_back(
-        {line.name, fmt::format("{:<{}}  {:>{}} CPU{}{}", shown(line.cpus), width, line.cpus.size(),
-                                digits, line.cpus.size() == 1 ? "" : "s", line.rest)});
-  }
-  return rows;
+  return set_rows({{"reserved", report.reserved},
+                   {"shared", report.shared, fmt::format(", {} free to give", report.free_count)},
+                   {"exclusive", exclusive,
+                    all.empty() ? "" : fmt::format(" in {}", counted(all.size(), "container"))}});
 }
 
 // Pods that share CPUs are not refused here for what they request; schedulers and kubelets count.
@@ -75,7 +55,7 @@ std::string header(const PlanPage& page) {
   std::vector<Row> rows{{"machine", summarize(page.topology)},
                         {"policy", policy_line(report)},
                         {"topology", topology_line(report.topology_options)}};
-  for (Row& row : set_rows(report)) rows.push_back(std::move(row));
+  for (Row& row : plan_set_rows(report)) rows.push_back(std::move(row));
   rows.push_back({"pods", pods_line(report)});
   if (report.requested_milli > report.allocatable_milli) {
     rows.push_back({"note", overbooked(report)});

@@ -35,7 +35,7 @@ constexpr const char* kFooter =
     "  corehold topology --source \"synthetic:package:2 numa:1 l3:2 core:4 pu:2\"";
 
 int run(const Arguments& arguments) {
-  const auto source = Source::parse(arguments.source);
+  const auto source = TopologySource::parse(arguments.source);
   if (!source) {
     complain(source.error().message);
     complain("see corehold topology --help");

@@ -31,7 +31,7 @@ void expect_golden(const std::string& name, const std::string& actual) {
 }
 
 Topology from(const std::string& source) {
-  auto made = discover(*Source::parse(source));
+  auto made = discover(*TopologySource::parse(source));
   if (!made) ADD_FAILURE() << made.error().message;
   return *std::move(made);
 }

@@ -113,6 +113,16 @@ std::string explain_usage(const CLI::App& root, const CLI::ParseError& error) {
   return plain(error.what());
 }
 
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const bool digits = !text.empty() && text.size() < 10 &&
+                            text.find_first_not_of("0123456789") == std::string::npos;
+        return digits ? std::string() : fmt::format("{} is no whole number from 0", text);
+      },
+      "");
+}
+
 std::shared_ptr<CLI::FormatterBase> help_formatter() {
   auto formatter = std::make_shared<HelpFormatter>();
   formatter->column_width(34);

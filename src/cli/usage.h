@@ -25,6 +25,9 @@ ChosenCommand chosen_command(const CLI::App& root);
 // else, since it is often why something required seems to be missing.
 std::string explain_usage(const CLI::App& root, const CLI::ParseError& error);
 
+// For options that take a whole number from 0; CLI11's own shows up in the help.
+CLI::Validator whole_number();
+
 // Help that shows an option's values ("--to v2|v3|v4") or what they are ("--reserved
 // LIST"), and none of CLI11's type names.
 std::shared_ptr<CLI::FormatterBase> help_formatter();

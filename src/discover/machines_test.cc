@@ -20,7 +20,7 @@ std::string path_of(const std::string& name) {
 }
 
 Topology captured(const std::string& name) {
-  auto built = discover({.kind = Source::Kind::kXml, .detail = path_of(name)});
+  auto built = discover({.kind = TopologySource::Kind::kXml, .detail = path_of(name)});
   if (!built) ADD_FAILURE() << built.error().message;
   return *std::move(built);
 }

@@ -22,23 +22,23 @@ Result<Topology> named(std::string_view name, Result<Topology> result) {
 
 }  // namespace
 
-Result<Source> Source::parse(std::string_view text) {
-  if (text == "host") return Source{.kind = Kind::kHost};
+Result<TopologySource> TopologySource::parse(std::string_view text) {
+  if (text == "host") return TopologySource{.kind = Kind::kHost};
   const auto after = [&](std::string_view prefix) {
     return std::string(text.substr(prefix.size()));
   };
   if (text.starts_with(kXmlPrefix) && text.size() > kXmlPrefix.size()) {
-    return Source{.kind = Kind::kXml, .detail = after(kXmlPrefix)};
+    return TopologySource{.kind = Kind::kXml, .detail = after(kXmlPrefix)};
   }
   if (text.starts_with(kSyntheticPrefix) && text.size() > kSyntheticPrefix.size()) {
-    return Source{.kind = Kind::kSynthetic, .detail = after(kSyntheticPrefix)};
+    return TopologySource{.kind = Kind::kSynthetic, .detail = after(kSyntheticPrefix)};
   }
   return Error{Code::kInvalid, fmt::format("\"{}\" is not a topology source: use host, xml:FILE or "
                                            "synthetic:DESCRIPTION",
                                            text.substr(0, 200))};
 }
 
-std::string Source::str() const {
+std::string TopologySource::str() const {
   switch (kind) {
     case Kind::kHost:
       return "host";
@@ -50,13 +50,13 @@ std::string Source::str() const {
   check_failed("every Kind has a form", __FILE__, __LINE__);
 }
 
-Result<Topology> discover(const Source& source) {
+Result<Topology> discover(const TopologySource& source) {
   switch (source.kind) {
-    case Source::Kind::kHost:
+    case TopologySource::Kind::kHost:
       return named("topology of this host", topology_from_host());
-    case Source::Kind::kXml:
+    case TopologySource::Kind::kXml:
       return named(source.detail, topology_from_xml(TRY(read_file(source.detail, kMaxXmlBytes))));
-    case Source::Kind::kSynthetic:
+    case TopologySource::Kind::kSynthetic:
       return named("synthetic description", topology_from_synthetic(source.detail));
   }
   check_failed("every Kind is discovered", __FILE__, __LINE__);

@@ -252,6 +252,41 @@ Result<DeviceHolding> DeviceBook::allocate(const Pod& pod, const Container& cont
   return holding;
 }
 
+Result<void> DeviceBook::restore(const std::string& pod_uid, const std::string& container,
+                                 const DeviceHolding& holding) {
+  const auto mine = pods_.find(pod_uid);
+  if (mine != pods_.end() && mine->second.contains(container)) return {};
+  for (const auto& [resource, ids] : holding) {
+    const auto devices = inventory_.find(resource);
+    for (const std::string& id : ids) {
+      const bool exists = devices != inventory_.end() &&
+                          std::any_of(devices->second.begin(), devices->second.end(),
+                                      [&id = id](const Device& device) { return device.id == id; });
+      if (!exists) {
+        return Error{Code::kNotFound,
+                     fmt::format("it holds device {:?} of {}, which is not there", id, resource)};
+      }
+    }
+  }
+  for (const auto& [pod, containers] : pods_) {
+    if (pod == pod_uid) continue;
+    for (const auto& [name, other] : containers) {
+      for (const auto& [resource, ids] : other) {
+        const auto wanted = holding.find(resource);
+        if (wanted == holding.end()) continue;
+        for (const std::string& id : ids) {
+          if (!has(wanted->second, id)) continue;
+          return Error{Code::kConflict, fmt::format("device {:?} of {} is held by container {} of "
+                                                    "pod {} too",
+                                                    id, resource, name, pod)};
+        }
+      }
+    }
+  }
+  pods_[pod_uid][container] = holding;
+  return {};
+}
+
 void DeviceBook::release(const std::string& pod_uid) {
   pods_.erase(pod_uid);
   if (reusable_.pod == pod_uid) settle();

@@ -53,6 +53,14 @@ class DeviceBook {
   Result<DeviceHolding> allocate(const Pod& pod, const Container& container,
                                  const std::optional<NodeSet>& affinity);
 
+  // Gives a container again what it held before a restart. A container that holds devices
+  // already keeps them.
+  //
+  // Fails with kNotFound when there is no such device any more, and kConflict when a
+  // container of another pod holds it; nothing is given then.
+  Result<void> restore(const std::string& pod_uid, const std::string& container,
+                       const DeviceHolding& holding);
+
   // The pod is complete: no later container of it takes over devices any more.
   void settle() { reusable_ = {}; }
 

@@ -327,6 +327,19 @@ Result<MemoryHolding> MemoryBook::allocate(const Pod& pod, const Container& cont
   return holding;
 }
 
+Result<void> MemoryBook::restore(const std::string& pod_uid, const std::string& container,
+                                 const MemoryHolding& holding) {
+  if (find(pod_uid, container) != nullptr) return {};
+  for (const NodeId id : holding.nodes) {
+    if (nodes_.contains(id)) continue;
+    return Error{Code::kNotFound,
+                 fmt::format("it holds memory of NUMA node {}, which is not there", id.value)};
+  }
+  for (const auto& [resource, bytes] : holding.bytes) book(holding.nodes, resource, bytes);
+  pods_[pod_uid][container] = holding;
+  return {};
+}
+
 void MemoryBook::book(const NodeSet& nodes, const std::string& resource, std::int64_t bytes) {
   for (const NodeId id : nodes) {
     MemoryNode& node = nodes_.at(id);

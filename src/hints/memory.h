@@ -84,6 +84,13 @@ class MemoryBook {
   Result<MemoryHolding> allocate(const Pod& pod, const Container& container, const Hint& hint,
                                  const PodGates& gates);
 
+  // Books again what a container held before a restart. A container that holds memory
+  // already keeps it.
+  //
+  // Fails with kNotFound when the machine lacks a node of it; nothing is booked then.
+  Result<void> restore(const std::string& pod_uid, const std::string& container,
+                       const MemoryHolding& holding);
+
   // The pod is complete: no later container of it takes over memory any more.
   void settle() { reusable_ = {}; }
 

@@ -4,9 +4,12 @@
 #include <array>
 
 #include "cli/cli.h"
+#include "main/agent_command.h"
 
 int main(int argc, char** argv) {
   using namespace corehold;
-  constexpr std::array kCommands{add_topology, add_plan, add_checkpoint, add_config};
+  constexpr std::array kCommands{add_agent,      add_run,    add_apply,  add_get,
+                                 add_logs,       add_delete, add_plan,   add_topology,
+                                 add_checkpoint, add_config, add_monitor};
   return run_cli({.version = COREHOLD_VERSION, .commands = kCommands}, argc, argv);
 }

@@ -15,9 +15,6 @@
 
 namespace corehold {
 
-// Who waits for an answer; 0: nobody.
-using RequestId = std::uint64_t;
-
 // A timer by what it is for. `container` is empty for timers of a pod or the node.
 struct TimerKey {
   enum class Kind { kRestart, kKill, kRetry, kSaveRetry, kReconcile };

@@ -45,6 +45,8 @@ struct SetCpuset {
   ContainerRef container{};
   CpuSet cpus{};
   std::optional<NodeSet> mems{};  // no value: memory is not pinned
+  int cpu_shares = 2;             // as in StartContainer
+  std::int64_t quota = 0;         // as in StartContainer
 };
 // -> ContainerStarted or StartFailed, later ContainerExited
 struct StartContainer {

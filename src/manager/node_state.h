@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@
 #include "policy/admission.h"
 
 namespace corehold {
+
+// Who waits for an answer; 0: nobody.
+using RequestId = std::uint64_t;
 
 // Who brought the pod, and so what becomes of it when it does not fit.
 enum class Source {
@@ -42,6 +46,7 @@ struct Exit {
 // What the store keeps of one container.
 struct ContainerRecord {
   int attempt = 0;     // runs started so far are attempts 0 to this one
+  int exits = 0;       // attempts whose end is on record: all before this one; the next to run
   bool ended = false;  // will not run again
   std::optional<Exit> last_exit{};
   WallTime started_at{};  // of the attempt that runs; zero: none
@@ -85,8 +90,31 @@ struct ContainerState {
   bool terminating = false;  // has been asked to stop
   int failures = 0;          // in a row, of what is being tried
   bool backing_off = false;  // a timer will say when to try again
+  int exclusive = 0;         // CPUs of its own that it is entitled to; 0: it shares
+  // Where else it was last seen, when that is not where it was put; it has to go back.
+  std::optional<CpuSet> strayed{};
+  int cpuset_failures = 0;    // in a row, of setting its CPUs
+  bool cpuset_waits = false;  // a timer will say when to set them again
+  bool removed = true;        // the runtime keeps nothing of it
+  bool touched = false;       // something was done to it since the runtime was last asked
 
   bool operator==(const ContainerState&) const = default;
+};
+
+// When and how a pod's deletion was asked for.
+struct Deletion {
+  WallTime at{};  // zero: it was not
+  std::chrono::seconds grace{};
+
+  bool operator==(const Deletion&) const = default;
+};
+
+// Somebody who waits until the pod's record is in the store.
+struct SaveWaiter {
+  RequestId request = 0;
+  bool deletes = false;  // else it creates
+
+  bool operator==(const SaveWaiter&) const = default;
 };
 
 struct PodState {
@@ -97,6 +125,27 @@ struct PodState {
   bool told = false;                                   // its podinfo files are in place
   std::map<std::string, ContainerState> containers{};  // by name
 
+  bool in_store = false;    // the store has it, be it in an older version
+  bool changed = false;     // the record has changed since the store was last asked
+  bool save_waits = false;  // a timer will say when to ask the store again
+  int save_failures = 0;    // in a row
+  Deletion stored_deletion{};
+  Deletion sent_deletion{};            // what it will be once the store has answered
+  std::vector<SaveWaiter> waiters{};   // for the next save
+  std::vector<SaveWaiter> answered{};  // by the save under way
+  RequestId run_request = 0;           // of a kRun pod: waits for the admission
+  bool forgetting = false;             // the store has been asked to forget it
+
+  std::uint64_t tried = 0;  // the NodeState::freed of the last try to admit it
+  bool telling = false;     // its podinfo files are being written
+  bool tell_waits = false;  // a timer will say when to write them again
+  int tell_failures = 0;    // in a row
+
+  // On the steady clock: since when its containers are being stopped.
+  std::optional<std::chrono::milliseconds> stopping_since{};
+  std::chrono::seconds kill_after{};  // what the timer was set to
+  bool killing = false;               // the time to stop by themselves is over
+
   bool operator==(const PodState&) const = default;
 };
 
@@ -105,8 +154,22 @@ struct NodeState {
   CpuSet offline{};                        // CPUs of the machine that cannot run anybody now
   std::map<std::string, PodState> pods{};  // by UID
   std::uint64_t revision = 0;              // of bookings.cpus
-  std::uint64_t saved_revision = 0;        // the checkpoint has this one
+  std::uint64_t saved_revision = 0;        // the checkpoint has this one; 0: of another life
   std::uint64_t next_sequence = 1;
+
+  // What the checkpoint says as far as is known: everything that is done on CPUs goes by
+  // this, never by bookings, which may not be durable yet.
+  State durable{};
+  bool persisting = false;        // the checkpoint is being written; bookings do not change
+  bool checkpoint_waits = false;  // a timer will say when to write it again
+  int checkpoint_failures = 0;    // in a row
+  // Pods that are admitted once the checkpoint is saved, and the bookings without them.
+  std::vector<std::string> admitting{};
+  std::optional<Bookings> before_admitting{};
+  std::uint64_t freed = 1;  // grows whenever a waiting pod may fit that did not before
+
+  bool observing = false;                  // the runtime has been asked what there is
+  std::set<std::string> gone_meanwhile{};  // pods forgotten since
 };
 
 // The CPUs a container may be running on.

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pod/pod.h"
 
+#include <algorithm>
 #include <set>
 
+#include <boost/json/value.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace corehold {
 namespace {
+
+// Longer than any process lives; sums of times stay far from the end of 64 bits.
+constexpr std::int64_t kMostGrace = std::int64_t{1} << 32;
 
 Quantity amount_in(const ResourceList& list, std::string_view resource) {
   const auto found = list.find(resource);
@@ -107,6 +112,15 @@ std::vector<const Container*> in_starting_order(const Pod& pod) {
 std::string display_name(const Pod& pod) {
   return fmt::format("{}/{}", pod.namespace_name.empty() ? "default" : pod.namespace_name,
                      pod.name);
+}
+
+std::chrono::seconds termination_grace(const Pod& pod) {
+  constexpr std::chrono::seconds kDefault{30};
+  const boost::json::value* spec = pod.raw.if_contains("spec");
+  if (spec == nullptr || !spec->is_object()) return kDefault;
+  const boost::json::value* grace = spec->as_object().if_contains("terminationGracePeriodSeconds");
+  if (grace == nullptr || !grace->is_int64() || grace->as_int64() < 0) return kDefault;
+  return std::min(std::chrono::seconds(grace->as_int64()), std::chrono::seconds(kMostGrace));
 }
 
 void set_defaults(Pod& pod) {

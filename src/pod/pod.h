@@ -6,6 +6,7 @@
 // unless one of the functions below is called.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -79,6 +80,10 @@ std::vector<const Container*> in_starting_order(const Pod& pod);
 
 // "namespace/name", with "default" for no namespace.
 std::string display_name(const Pod& pod);
+
+// spec.terminationGracePeriodSeconds: how long its containers have between being asked to
+// stop and being killed. 30 seconds where nothing sensible is written.
+std::chrono::seconds termination_grace(const Pod& pod);
 
 // What the Kubernetes API fills in, where nothing is written: namespace "default",
 // restartPolicy Always, a request for every limit that has none. Pod-level requests

@@ -25,6 +25,8 @@ struct Mount {
   std::string source{};
   std::string target{};  // as the container sees it; need not exist on the machine
   bool read_only = false;
+  std::string sub_path{};   // inside the source, and never outside it by a link
+  bool may_create = false;  // the source is ours: what is missing inside it is made
 
   bool operator==(const Mount&) const = default;
 };
@@ -57,6 +59,7 @@ struct Launch {
   // it is taken in instead of a command being started. 0: none.
   pid_t attached = 0;
   pid_t attached_to = 0;
+  bool no_new_privileges = false;  // no program it runs gets more rights than it has
 };
 
 // How a container ended, as the monitor wrote it down.

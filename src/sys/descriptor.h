@@ -11,6 +11,7 @@ class Descriptor {
  public:
   // Takes what open(2) and its like return; a negative number is no descriptor.
   explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() { close(); }
@@ -22,6 +23,17 @@ class Descriptor {
     const int result = is_open() ? ::close(fd_) : 0;
     fd_ = -1;
     return result;
+  }
+  // Closes what it has and takes another.
+  void reset(int fd) {
+    close();
+    fd_ = fd;
+  }
+  // Gives it away: the caller closes it.
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
   }
 
  private:

@@ -144,4 +144,19 @@ Result<void> write_file_atomically(const std::string& path, std::string_view con
   return {};
 }
 
+Result<void> replace_file(const std::string& path, std::string_view content) {
+  std::string pattern = path + ".tmp-XXXXXX";
+  Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
+  if (!file.is_open()) return failed("create", path, errno);
+  Temporary temporary(pattern);
+  if (const int error = write_all(file.get(), content); error != 0) {
+    return failed("write", temporary.path(), error);
+  }
+  if (file.close() != 0) return failed("close", temporary.path(), errno);
+  if (::rename(temporary.path().c_str(), path.c_str()) != 0)
+    return failed("rename to", path, errno);
+  temporary.keep();
+  return {};
+}
+
 }  // namespace corehold

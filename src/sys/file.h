@@ -34,4 +34,8 @@ Result<std::string> read_stream(int fd, const std::string& name, std::size_t max
 // naming the file and renaming it, path.tmp-PID.
 Result<void> write_file_atomically(const std::string& path, std::string_view content);
 
+// The same without the fsyncs: readers see the old content or the new, but a power cut may
+// leave neither. For what means nothing after one.
+Result<void> replace_file(const std::string& path, std::string_view content);
+
 }  // namespace corehold

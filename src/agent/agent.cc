@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/agent.h"
+
+#include <grp.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <fmt/format.h>
+
+#include "agent/answer.h"
+#include "agent/api_server.h"
+#include "agent/disk_store.h"
+#include "agent/disk_workspace.h"
+#include "agent/event_book.h"
+#include "agent/machine.h"
+#include "agent/node_facts.h"
+#include "agent/pod_logs.h"
+#include "agent/requests.h"
+#include "agent/run_sessions.h"
+#include "agent/seen.h"
+#include "runtime/process_runtime.h"
+#include "runtime/simulated_runtime.h"
+#include "sys/clock.h"
+#include "sys/directory.h"
+#include "sys/file.h"
+#include "sys/file_lock.h"
+#include "sys/http_server.h"
+#include "sys/notify.h"
+
+namespace corehold {
+namespace {
+
+constexpr const char* kHostLock = "/run/lock/corehold.lock";
+constexpr mode_t kDirectoryMode = 0755;
+
+using Machine = AgentSettings::Machine;
+
+ManagerRules rules_of(const AgentSettings& settings, const NodeSetup& setup) {
+  return {
+      .admission = setup.rules(),
+      .invariants = {.topology = settings.topology,
+                     .reserved = setup.reserved,
+                     .strict_reservation = settings.config.static_options.strict_cpu_reservation,
+                     .full_pcpus_only = setup.full_pcpus_only},
+      .pins_cpus = settings.config.cpu_manager_policy == CpuManagerPolicy::kStatic,
+      .memory_pinning = settings.config.memory_pinning,
+      .reconcile_period = settings.config.reconcile_period};
+}
+
+Result<gid_t> group_number(const std::string& name) {
+  errno = 0;
+  const group* found = ::getgrnam(name.c_str());
+  if (found != nullptr) return found->gr_gid;
+  return Error{Code::kInvalid,
+               fmt::format("listen.socketGroup: there is no group {:?} on this machine", name)};
+}
+
+// A wrong state must not be made of two agents' halves.
+struct Locks {
+  FileLock root;
+  std::optional<FileLock> host{};
+};
+
+Result<Locks> take_locks(const AgentSettings& settings) {
+  auto root = FileLock::take(settings.root + "/run/agent.lock");
+  if (!root) return wrap(fmt::format("another agent uses {}", settings.root), root.error());
+  Locks locks{.root = *std::move(root)};
+  if (settings.machine == Machine::kSimulated) return locks;
+  auto host = FileLock::take(kHostLock);
+  if (!host && host.error().code == Code::kConflict) {
+    return wrap("another agent manages the CPUs of this machine", host.error());
+  }
+  if (!host) return host.error();
+  locks.host.emplace(*std::move(host));
+  return locks;
+}
+
+class Agent final : public ShellListener {
+ public:
+  Agent(const AgentSettings& settings, const Log& log, const NodeSetup& setup, NodeFacts facts,
+        FoundCpus cpus, FoundPods pods)
+      : settings_(settings),
+        log_(log),
+        rules_(rules_of(settings, setup)),
+        facts_(std::move(facts)),
+        cpus_(std::move(cpus)),
+        pods_(std::move(pods.pods)),
+        store_(std::move(pods.store), checkpoint_path(settings.root),
+               checkpoint_format(settings.config)),
+        events_(facts_.name, EventBook::kMost),
+        runs_(requests_, log),
+        workspace_(launch_context(), runs_),
+        runtime_(make_runtime()),
+        shell_(brain(), NodeState{.bookings = setup.empty}, shell_parts()),
+        logs_(loop_, shell_, settings.root),
+        api_({.shell = shell_,
+              .facts = facts_,
+              .events = events_,
+              .counters = counters_,
+              .requests = requests_,
+              .runs = runs_,
+              .logs = logs_}),
+        signals_(loop_, SIGTERM, SIGINT) {
+    facts_.abilities = runtime_->abilities();
+  }
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  void report_abilities() const {
+    log_.info("containers are confined",
+              {{"by", facts_.abilities.confinement}, {"note", facts_.abilities.note}});
+  }
+
+  Result<void> run() {
+    signals_.async_wait([this](const auto& error, int number) {
+      if (!error) stop(number);
+    });
+    runtime_->list([this](const Result<std::vector<RuntimeContainer>>& found) {
+      if (const auto begun = begin(found); !begun) fail(begun.error());
+    });
+    loop_.run();
+    if (failure_) return *failure_;
+    return {};
+  }
+
+  void replied(const Reply& reply) override { requests_.replied(reply); }
+  void happened(const EmitEvent& event, const NodeState& node) override {
+    events_.add(event, node, wall_now(), shell_.version());
+  }
+  void counted(const CountMetric& metric) override { ++counters_[counter_name(metric)]; }
+  void changed(const NodeState& node) override { runs_.look(node); }
+
+ private:
+  LaunchContext launch_context() const {
+    const int givable = settings_.topology.cpu_count() - facts_.setup.reserved.size();
+    return {.root = settings_.root,
+            .node_name = facts_.name,
+            .node_address = "127.0.0.1",
+            .cpu_millis = std::int64_t{1000} * givable,
+            .memory_bytes = facts_.memory};
+  }
+
+  std::unique_ptr<Runtime> make_runtime() {
+    auto on_exit = [this](const ContainerRef& container, int attempt, const RuntimeExit& exit) {
+      shell_.exited(container, attempt, exit);
+    };
+    if (settings_.machine == Machine::kSimulated) {
+      return std::make_unique<SimulatedRuntime>(loop_, settings_.root + "/simulated.json",
+                                                std::move(on_exit));
+    }
+    return std::make_unique<ProcessRuntime>(loop_, ProcessRuntimeOptions{.root = settings_.root},
+                                            find_confinement({}), std::move(on_exit));
+  }
+
+  Brain brain() const {
+    Brain brain{.step = [this](NodeState node, const Command& command, const Now& now) {
+      return step(rules_, std::move(node), command, now);
+    }};
+    if (settings_.is_checked) {
+      brain.violations = [this](const NodeState& node) { return violations(rules_, node); };
+    }
+    return brain;
+  }
+
+  ShellParts shell_parts() {
+    return {.loop = loop_,
+            .runtime = *runtime_,
+            .store = store_,
+            .workspace = workspace_,
+            .listener = *this,
+            .log = log_,
+            .now = [] { return Now{.steady = steady_now(), .wall = wall_now()}; },
+            .online = [this] { return online(); },
+            .on_violation = settings_.on_violation};
+  }
+
+  Result<CpuSet> online() const {
+    if (settings_.machine == Machine::kSimulated) return settings_.topology.cpus();
+    return online_cpus(settings_.topology);
+  }
+
+  // The first turn, from what the runtime has found.
+  Result<void> begin(const Result<std::vector<RuntimeContainer>>& found) {
+    if (!found) return wrap("ask the runtime what runs", found.error());
+    const auto running = std::count_if(found->begin(), found->end(),
+                                       [](const RuntimeContainer& each) { return each.running; });
+    const bool rebuild =
+        cpus_.how == FoundCpus::How::kMoved || (cpus_.how == FoundCpus::How::kNone && running > 0);
+    if (rules_.pins_cpus && cpus_.how == FoundCpus::How::kNone && running > 0 &&
+        settings_.damage == Damage::kRefuse) {
+      return Error{Code::kCorrupt,
+                   fmt::format("{} is missing, but {} containers of this node run; restore it, or "
+                               "--recover rebuilds it from what runs",
+                               checkpoint_path(settings_.root), running)};
+    }
+    log_.info("recovering", {{"pods", fmt::to_string(pods_.size())},
+                             {"containers", fmt::to_string(found->size())},
+                             {"running", fmt::to_string(running)}});
+    Recover recover{.pods = std::move(pods_),
+                    .cpus = std::move(cpus_.state),
+                    .seen = seen_of(*found, log_),
+                    .online = TRY(online()),
+                    .rebuild = rebuild};
+    TRY(listen());
+    shell_.submit(std::move(recover));
+    if (failure_) return {};
+    log_.info("ready", {{"node", facts_.name}, {"socket", socket_path()}});
+    notify_ready(fmt::format("{} CPUs shared, {} exclusive",
+                             shell_.node().bookings.cpus.shared.size(),
+                             shell_.node().bookings.cpus.exclusive().size()));
+    return {};
+  }
+
+  std::string socket_path() const { return settings_.root + "/run/corehold.sock"; }
+
+  // Nobody is heard before the loop goes on, when the first turn is over.
+  Result<void> listen() {
+    HttpServerOptions options{
+        .path = socket_path(),
+        .handler = [this](const HttpExchangePtr& exchange) { api_.handle(exchange); },
+        .complaint = complaint_of};
+    const std::string& group = settings_.config.listen.socket_group;
+    if (!group.empty()) {
+      options.group = TRY(group_number(group));
+      options.mode = 0660;
+    }
+    server_ = TRY(HttpServer::listen(loop_, std::move(options)));
+    return {};
+  }
+
+  void stop(int number) {
+    log_.info("stopping; containers go on", {{"signal", number == SIGINT ? "INT" : "TERM"}});
+    notify_stopping();
+    end();
+  }
+
+  void fail(const Error& error) {
+    failure_ = error;
+    end();
+  }
+
+  void end() {
+    if (server_) server_->close();
+    loop_.stop();
+  }
+
+  const AgentSettings& settings_;
+  const Log& log_;
+  boost::asio::io_context loop_{1};
+  ManagerRules rules_;
+  NodeFacts facts_;
+  FoundCpus cpus_;
+  std::vector<PodRecord> pods_;
+  DiskStore store_;
+  EventBook events_;
+  Counters counters_{};
+  Requests requests_{};
+  RunSessions runs_;
+  DiskWorkspace workspace_;
+  std::unique_ptr<Runtime> runtime_;
+  Shell shell_;
+  PodLogs logs_;
+  ApiServer api_;
+  boost::asio::signal_set signals_;
+  std::unique_ptr<HttpServer> server_{};
+  std::optional<Error> failure_{};
+};
+
+void log_settings(const AgentSettings& settings, const NodeSetup& setup, const Log& log) {
+  const Config& config = settings.config;
+  log.info("starting", {{"version", settings.version},
+                        {"root", settings.root},
+                        {"cpus", settings.topology.cpus().str()},
+                        {"policy", std::string(setup.policy->name())},
+                        {"options", fmt::format("{}", fmt::join(setup.options, ","))},
+                        {"reserved", setup.reserved.str()},
+                        {"topology_manager", std::string(name_of(config.topology.policy))},
+                        {"scope", std::string(name_of(config.topology.scope))},
+                        {"reconcile", fmt::format("{}ms", config.reconcile_period.count())}});
+  for (const Gate gate : config.gates.changed()) {
+    log.info("feature gate", {{"gate", std::string(info(gate).name)},
+                              {"on", config.gates.is_on(gate) ? "true" : "false"}});
+  }
+  for (const auto& [name, on] : config.gates.others) {
+    log.info("feature gate without effect here", {{"gate", name}, {"on", on ? "true" : "false"}});
+  }
+}
+
+}  // namespace
+
+Result<void> run_agent(const AgentSettings& settings, const Log& log) {
+  if (settings.machine == Machine::kThis && settings.config.runtime.kind != RuntimeKind::kProcess) {
+    return Error{Code::kUnsupported, fmt::format("runtime.kind {} is not there yet; use process",
+                                                 name_of(settings.config.runtime.kind))};
+  }
+  const NodeSetup setup = TRY(NodeSetup::make(settings.topology, settings.config));
+  TRY(make_directories(settings.root + "/run", kDirectoryMode));
+  const Locks locks = TRY(take_locks(settings));
+  log_settings(settings, setup, log);
+  remove_leftovers(settings.root, log);
+  FoundCpus cpus = TRY(load_cpus(settings.root, setup, settings.config, settings.damage, log));
+  FoundPods pods = TRY(load_pods(settings.root, settings.damage, log));
+  if (settings.machine == Machine::kThis) keep_to(setup.reserved, log);
+  Agent agent(settings, log, setup, facts_of(setup, settings.version), std::move(cpus),
+              std::move(pods));
+  agent.report_abilities();
+  return agent.run();
+}
+
+}  // namespace corehold

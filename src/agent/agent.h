@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The agent: one node, from its start to the signal that ends it. Containers outlive it.
+#pragma once
+
+#include <string>
+
+#include "agent/log.h"
+#include "agent/shell.h"
+#include "agent/startup.h"
+#include "base/result.h"
+#include "config/config.h"
+#include "topology/topology.h"
+
+namespace corehold {
+
+struct AgentSettings {
+  enum class Machine { kThis, kSimulated };
+
+  Topology topology;
+  Config config{};  // fits the topology
+  std::string root{};
+  Machine machine = Machine::kThis;
+  Damage damage = Damage::kRefuse;
+  bool is_checked = false;  // promises are checked after every command
+  OnViolation on_violation = OnViolation::kLog;
+  std::string version{};
+};
+
+// Serves until SIGTERM or SIGINT. Fails when the node cannot be started; what was found
+// under the root is then as it was, but for what --recover asked for.
+Result<void> run_agent(const AgentSettings& settings, const Log& log);
+
+}  // namespace corehold

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/disk_workspace.h"
+
+#include "runtime/pod_files.h"
+#include "runtime/podinfo.h"
+
+namespace corehold {
+
+Result<Launch> DiskWorkspace::prepare(const PodRecord& record, const StartContainer& start) {
+  Launch launch = TRY(make_launch(record.pod, start.container.container, start.attempt, context_));
+  if (record.source != Source::kRun && record.source != Source::kRunWaiting) {
+    TRY(make_volumes(context_.root, record.pod));
+    return launch;
+  }
+  const auto attached = runs_.attached(record.pod.uid);
+  if (!attached) return Error{Code::kNotFound, "the client that asked for it has gone"};
+  launch.attached = attached->child;
+  launch.attached_to = attached->client;
+  return launch;
+}
+
+Result<void> DiskWorkspace::write_podinfo(const Pod& pod,
+                                          const std::map<std::string, AssignedCpus>& assigned) {
+  std::map<std::string, Assigned> by_container;
+  for (const auto& [name, own] : assigned) {
+    by_container[name] = {.cpus = own.cpus, .mems = own.mems};
+  }
+  static_cast<void>(pod);
+  return {};
+}
+
+Result<void> DiskWorkspace::remove(const std::string& uid) {
+  return remove_pod_files(context_.root, uid);
+}
+
+}  // namespace corehold

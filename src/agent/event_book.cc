@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/event_book.h"
+
+#include <fmt/format.h>
+
+namespace corehold {
+
+void EventBook::add(const EmitEvent& event, const NodeState& node, WallTime now,
+                    std::uint64_t version) {
+  const Key key{event.about.pod, event.about.container, event.type, event.reason, event.message};
+  if (const auto known = by_key_.find(key); known != by_key_.end()) {
+    EventView& view = known->second->view;
+    ++view.count;
+    view.last_at = now;
+    view.resource_version = version;
+    events_.splice(events_.end(), events_, known->second);
+    return;
+  }
+  EventView view{.id = fmt::format("{:x}.{:x}", now.count(), ++serial_),
+                 .kind = "Node",
+                 .name = host_,
+                 .container = event.about.container,
+                 .type = event.type == EmitEvent::Type::kWarning ? "Warning" : "Normal",
+                 .reason = event.reason,
+                 .message = event.message,
+                 .first_at = now,
+                 .last_at = now,
+                 .host = host_,
+                 .resource_version = version};
+  if (!event.about.pod.empty()) {
+    view.kind = "Pod";
+    view.uid = event.about.pod;
+    const auto pod = node.pods.find(event.about.pod);
+    view.name = pod == node.pods.end() ? event.about.pod : pod->second.record.pod.name;
+    view.namespace_name =
+        pod == node.pods.end() ? "default" : pod->second.record.pod.namespace_name;
+  }
+  events_.push_back({.key = key, .view = std::move(view)});
+  by_key_.emplace(key, std::prev(events_.end()));
+  while (events_.size() > most_) {
+    by_key_.erase(events_.front().key);
+    events_.pop_front();
+  }
+}
+
+boost::json::array EventBook::to_json(const std::string& namespace_name) const {
+  boost::json::array all;
+  for (const Entry& entry : events_) {
+    if (!namespace_name.empty() && entry.view.namespace_name != namespace_name) continue;
+    all.push_back(corehold::to_json(entry.view));
+  }
+  return all;
+}
+
+}  // namespace corehold

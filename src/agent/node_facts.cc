@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/node_facts.h"
+
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "sys/clock.h"
+
+namespace corehold {
+namespace {
+
+// As Kubernetes names them.
+std::string architecture_of(const std::string& machine) {
+  if (machine == "x86_64") return "amd64";
+  if (machine == "aarch64") return "arm64";
+  return machine;
+}
+
+// Node names are in lower case.
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::int64_t machine_memory() {
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return 0;
+  return static_cast<std::int64_t>(info.totalram) * static_cast<std::int64_t>(info.mem_unit);
+}
+
+}  // namespace
+
+NodeFacts facts_of(const NodeSetup& setup, std::string version) {
+  utsname names{};
+  ::uname(&names);
+  NodeFacts facts{.setup = setup,
+                  .name = lower(names.nodename),
+                  .version = std::move(version),
+                  .kernel = names.release,
+                  .architecture = architecture_of(names.machine),
+                  .memory = machine_memory(),
+                  .started_at = wall_now()};
+  if (facts.name.empty()) facts.name = "localhost";
+  return facts;
+}
+
+}  // namespace corehold

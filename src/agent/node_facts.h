@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What does not change while an agent runs and is shown to clients.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "manager/time.h"
+#include "runtime/runtime.h"
+#include "sim/node_setup.h"
+
+namespace corehold {
+
+struct NodeFacts {
+  const NodeSetup& setup;
+  std::string name{};          // of the node
+  std::string version{};       // of Corehold
+  std::string kernel{};        // "6.1.0-18-amd64"
+  std::string architecture{};  // "amd64"
+  std::int64_t memory = 0;     // bytes; 0: not known
+  WallTime started_at{};       // this agent
+  RuntimeAbilities abilities{};
+};
+
+// The machine's part: name, kernel, architecture, memory.
+NodeFacts facts_of(const NodeSetup& setup, std::string version);
+
+}  // namespace corehold

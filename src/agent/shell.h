@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shell around the manager: commands in a queue, one step() after the other, the
+// effects of each run in order before the next. It decides nothing. Results come back as
+// commands at the end of the queue, whether the runtime answers at once or later.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "agent/log.h"
+#include "agent/ports.h"
+#include "manager/step.h"
+#include "runtime/runtime.h"
+
+namespace corehold {
+
+// The manager, as the shell calls it.
+struct Brain {
+  std::function<Outcome(NodeState, const Command&, const Now&)> step{};
+  // Every broken promise; null: nobody asks.
+  std::function<std::vector<std::string>(const NodeState&)> violations{};
+};
+enum class OnViolation { kLog, kAbort };
+
+// What the shell works with; all of it must outlive the shell, and the loop must not run
+// any more when that goes.
+struct ShellParts {
+  boost::asio::io_context& loop;
+  Runtime& runtime;
+  NodeStore& store;
+  Workspace& workspace;
+  ShellListener& listener;
+  const Log& log;
+  std::function<Now()> now{};
+  std::function<Result<CpuSet>()> online{};  // the machine's CPUs that can run anybody
+  OnViolation on_violation = OnViolation::kLog;
+};
+
+class Shell {
+ public:
+  Shell(Brain brain, NodeState node, ShellParts parts);
+  Shell(const Shell&) = delete;
+  Shell& operator=(const Shell&) = delete;
+
+  // Takes the command and, unless the shell is busy already, does all there is to do.
+  void submit(Command command);
+
+  // For the runtime's OnExit.
+  void exited(const ContainerRef& container, int attempt, const RuntimeExit& exit);
+
+  const NodeState& node() const { return node_; }
+  // How many commands there have been: what is shown of the node changes only with it.
+  std::uint64_t version() const { return version_; }
+
+ private:
+  struct Timer {
+    std::uint64_t serial;  // tells apart timers of the same key
+    boost::asio::steady_timer timer;
+  };
+
+  void take(const Command& command);
+  void check();
+  void run(const Effect& effect);
+  void warn(const Effect& effect, const Error& error);
+
+  void run(const SavePod& effect);
+  void run(const ForgetPod& effect);
+  void run(const PersistCheckpoint& effect);
+  void run(const WritePodInfo& effect);
+  void run(const SetCpuset& effect);
+  void run(const StartContainer& effect);
+  void run(const SignalContainer& effect);
+  void run(const RemoveContainer& effect);
+  void run(const RemovePodFiles& effect);
+  void run(const StartTimer& effect);
+  void run(const CancelTimer& effect);
+  void run(const Observe& effect);
+  void run(const EmitEvent& effect);
+  void run(const CountMetric& effect);
+  void run(const Reply& effect);
+
+  Brain brain_;
+  NodeState node_;
+  ShellParts parts_;
+  std::deque<Command> queue_{};
+  bool is_busy_ = false;
+  std::uint64_t version_ = 0;
+  std::map<TimerKey, Timer> timers_{};
+  std::uint64_t timer_serial_ = 0;
+};
+
+}  // namespace corehold

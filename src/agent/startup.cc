@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/startup.h"
+
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/move_aside.h"
+#include "manager/record_json.h"
+#include "policy/static_policy.h"
+#include "state/checkpoint_check.h"
+#include "store/checkpoint_file.h"
+#include "sys/clock.h"
+
+namespace corehold {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRecover = "--recover moves it aside and rebuilds it from what runs";
+
+CheckpointGates gates_of(const Config& config) {
+  return {.exclusive_cpus = config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)};
+}
+
+Result<State> fresh_state(const NodeSetup& setup) {
+  State state = TRY(setup.policy->start({}));
+  return state;
+}
+
+Result<void> put_away(const std::vector<std::string>& files, const Error& why, const Log& log) {
+  const auto moved = TRY(move_aside(files, wall_now()));
+  log.warning("damaged files moved aside; what they said is rebuilt from what runs",
+              {{"files", fmt::format("{}", fmt::join(moved, " "))}, {"error", why.message}});
+  return {};
+}
+
+// The command that makes the checkpoint fit the configuration.
+std::string convert_advice(const std::string& path, const std::string& what) {
+  return fmt::format(
+      "`corehold checkpoint convert {} --to v3 {} --to-file NEW` does it if no container that "
+      "runs has to move; then put NEW in its place",
+      path, what);
+}
+
+Error other_policy(const std::string& path, const State& state, const NodeSetup& setup) {
+  return {Code::kConflict,
+          fmt::format("{}: it was written under policy {}, configured is {}; {}", path,
+                      state.policy, setup.policy->name(),
+                      convert_advice(path, fmt::format("--policy {}", setup.policy->name())))};
+}
+
+Error other_node(const std::string& path, const NodeSetup& setup, const Config& config,
+                 const Error& error) {
+  const bool is_strict = config.static_options.strict_cpu_reservation;
+  const std::string options = fmt::format("--reserved {} {} --source host", setup.reserved.str(),
+                                          is_strict ? "--strict" : "--no-strict");
+  return {
+      Code::kConflict,
+      fmt::format("{}: {}; it was written for other reserved CPUs, another machine or other "
+                  "options (configured: reserved {}, {}; the machine's CPUs: {}); {}",
+                  path, error.message, setup.reserved.str(), is_strict ? "strict" : "not strict",
+                  setup.topology->cpus().str(), convert_advice(path, options))};
+}
+
+// A checkpoint whose content cannot be right, whatever the node.
+bool is_damage(const Error& error) {
+  return error.code == Code::kCorrupt || error.code == Code::kInvalid ||
+         error.code == Code::kConflict;
+}
+
+Result<State> verified(const std::string& path, const Config& config) {
+  auto checkpoint = load_checkpoint(path, gates_of(config));
+  if (!checkpoint) return checkpoint.error();
+  auto state = check_loadable(*checkpoint);
+  if (state) return state;
+  Error error = wrap(path, state.error());
+  if (error.code == Code::kNotFound) {
+    // What load_checkpoint() says of a file that is not there.
+    error.code = Code::kUnsupported;
+    error.message += "; `corehold checkpoint convert --container-map FILE` resolves it";
+  }
+  return error;
+}
+
+Result<State> suited(const std::string& path, State state, const NodeSetup& setup,
+                     const Config& config) {
+  if (state.policy != setup.policy->name()) return other_policy(path, state, setup);
+  auto started = setup.policy->start(std::move(state));
+  if (!started) return other_node(path, setup, config, started.error());
+  if (config.cpu_manager_policy != CpuManagerPolicy::kStatic) return started;
+  const auto& policy = static_cast<const StaticPolicy&>(*setup.policy);
+  if (const auto checked = policy.check_start(*started); !checked) {
+    return other_node(path, setup, config, checked.error());
+  }
+  return started;
+}
+
+Result<std::vector<PodRecord>> read_records(const PodStore& store, const std::string& path) {
+  std::vector<PodRecord> records;
+  for (const StoredPod& stored : TRY(store.load())) {
+    auto record = read_record(stored.record);
+    if (!record) {
+      return Error{Code::kCorrupt,
+                   fmt::format("{}: pod {}: {}", path, stored.uid, record.error().message)};
+    }
+    records.push_back(*std::move(record));
+  }
+  return records;
+}
+
+Result<FoundPods> open_pods(const std::string& path) {
+  PodStore store = TRY(PodStore::open(path));
+  std::vector<PodRecord> pods = TRY(read_records(store, path));
+  return FoundPods{.store = std::move(store), .pods = std::move(pods)};
+}
+
+}  // namespace
+
+CheckpointFormat checkpoint_format(const Config& config) {
+  if (config.checkpoint_format == CheckpointStyle::kCorehold) {
+    return {.version = CheckpointVersion::kV3};
+  }
+  return {.version = CheckpointVersion::kV4,
+          .without_baselines = !config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)};
+}
+
+Result<FoundCpus> load_cpus(const std::string& root, const NodeSetup& setup, const Config& config,
+                            Damage damage, const Log& log) {
+  const std::string path = checkpoint_path(root);
+  auto state = verified(path, config);
+  if (state) {
+    return FoundCpus{.state = TRY(suited(path, *std::move(state), setup, config))};
+  }
+  const Error& error = state.error();
+  if (error.code == Code::kNotFound) {
+    return FoundCpus{.state = TRY(fresh_state(setup)), .how = FoundCpus::How::kNone};
+  }
+  if (!is_damage(error)) return error;
+  if (damage == Damage::kRefuse) {
+    return Error{error.code, fmt::format("{}; {}", error.message, kRecover)};
+  }
+  TRY(put_away({path}, error, log));
+  return FoundCpus{.state = TRY(fresh_state(setup)), .how = FoundCpus::How::kMoved};
+}
+
+Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& log) {
+  const std::string path = store_path(root);
+  auto found = open_pods(path);
+  if (found || found.error().code != Code::kCorrupt) return found;
+  if (damage == Damage::kRefuse) {
+    return Error{Code::kCorrupt, fmt::format("{}; {}", found.error().message, kRecover)};
+  }
+  TRY(put_away(pod_store_files(path), found.error(), log));
+  FoundPods fresh = TRY(open_pods(path));
+  fresh.moved = true;
+  return fresh;
+}
+
+void remove_leftovers(const std::string& root, const Log& log) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("cpu_manager_state.tmp-")) continue;
+    log.info("a checkpoint that was never completed is removed", {{"file", entry.path().string()}});
+    fs::remove(entry.path(), error);
+  }
+}
+
+}  // namespace corehold

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a node finds of its former life under its root: the checkpoint and the pods. What
+// does not verify is an error, or, if the operator has said so, is moved aside to be
+// rebuilt from what runs; it is never dropped.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/log.h"
+#include "config/config.h"
+#include "manager/node_state.h"
+#include "sim/node_setup.h"
+#include "state/checkpoint.h"
+#include "store/pod_store.h"
+
+namespace corehold {
+
+// What to do about files that do not verify.
+enum class Damage { kRefuse, kMoveAside };
+
+inline std::string checkpoint_path(const std::string& root) { return root + "/cpu_manager_state"; }
+inline std::string store_path(const std::string& root) { return root + "/store.db"; }
+
+CheckpointFormat checkpoint_format(const Config& config);
+
+struct FoundCpus {
+  enum class How {
+    kLoaded,
+    kNone,   // there was no checkpoint
+    kMoved,  // it was damaged and is out of the way
+  };
+  State state{};  // past Policy::start()
+  How how = How::kLoaded;
+};
+
+// Fails with kCorrupt for a checkpoint that does not verify, and with kConflict for one of
+// another policy, other reserved CPUs or another machine: the message says what differs
+// and which command changes it.
+Result<FoundCpus> load_cpus(const std::string& root, const NodeSetup& setup, const Config& config,
+                            Damage damage, const Log& log);
+
+struct FoundPods {
+  PodStore store;
+  std::vector<PodRecord> pods{};
+  bool moved = false;  // the store was damaged and is out of the way
+};
+
+Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& log);
+
+// What a process that was killed while writing the checkpoint has left.
+void remove_leftovers(const std::string& root, const Log& log);
+
+}  // namespace corehold

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/view.h"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "manager/step.h"
+
+namespace corehold {
+namespace {
+
+ExitView exit_view(const Exit& exit, int attempt) {
+  return {.code = exit.code,
+          .signal = exit.signal,
+          .reason = exit.reason,
+          .message = exit.message,
+          .started_at = exit.started_at,
+          .finished_at = exit.finished_at,
+          .attempt = attempt};
+}
+
+std::string waiting_reason(const PodState& pod, const Container& container,
+                           const ContainerState& state) {
+  if (!pod.admitted) return "";
+  if (state.backing_off) return "CrashLoopBackOff";
+  if (container.kind != Container::Kind::kApp) return "ContainerCreating";
+  return pod.record.pod.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
+}
+
+ContainerView container_view(const PodState& pod, const Container& container) {
+  ContainerView view{.name = container.name};
+  const auto found_record = pod.record.containers.find(container.name);
+  const auto found_state = pod.containers.find(container.name);
+  const ContainerRecord record =
+      found_record == pod.record.containers.end() ? ContainerRecord{} : found_record->second;
+  const ContainerState state =
+      found_state == pod.containers.end() ? ContainerState{} : found_state->second;
+  view.attempt = record.attempt;
+  view.restarts = record.attempt;
+  if (state.stage == Stage::kRunning) {
+    view.stage = ContainerView::Stage::kRunning;
+    view.started_at = record.started_at;
+    if (record.last_exit) view.last = exit_view(*record.last_exit, record.exits - 1);
+  } else if (record.last_exit && record.ended) {
+    view.stage = ContainerView::Stage::kTerminated;
+    view.exit = exit_view(*record.last_exit, record.exits - 1);
+  } else {
+    view.reason = waiting_reason(pod, container, state);
+    if (record.last_exit) {
+      view.last = exit_view(*record.last_exit, record.exits - 1);
+      if (state.backing_off) view.message = record.last_exit->message;
+    }
+  }
+  return view;
+}
+
+std::vector<ContainerView> container_views(const PodState& pod,
+                                           const std::vector<Container>& containers) {
+  std::vector<ContainerView> views;
+  views.reserve(containers.size());
+  for (const Container& container : containers) views.push_back(container_view(pod, container));
+  return views;
+}
+
+auto by_name(const PodState& pod) {
+  return std::tie(pod.record.pod.namespace_name, pod.record.pod.name);
+}
+
+}  // namespace
+
+const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
+                         std::string_view name) {
+  for (const auto& [uid, pod] : node.pods) {
+    if (pod.record.pod.name == name && pod.record.pod.namespace_name == namespace_name) {
+      return &pod;
+    }
+  }
+  return nullptr;
+}
+
+boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::uint64_t version) {
+  const PodRecord& record = pod.record;
+  return to_json(PodView{.pod = record.pod,
+                         .phase = phase_of(pod),
+                         .reason = record.reason,
+                         .message = record.message,
+                         .scheduled = record.started_at.count() != 0,
+                         .resource_version = version,
+                         .created_at = record.created_at,
+                         .deleted_at = record.deleted_at,
+                         .grace = record.grace,
+                         .started_at = record.started_at,
+                         .host = facts.name,
+                         .init_containers = container_views(pod, record.pod.init_containers),
+                         .containers = container_views(pod, record.pod.containers)});
+}
+
+boost::json::object pods_json(const NodeState& node, std::string_view namespace_name,
+                              const NodeFacts& facts, std::uint64_t version) {
+  std::vector<const PodState*> pods;
+  for (const auto& [uid, pod] : node.pods) {
+    if (namespace_name.empty() || pod.record.pod.namespace_name == namespace_name) {
+      pods.push_back(&pod);
+    }
+  }
+  std::sort(pods.begin(), pods.end(),
+            [](const PodState* a, const PodState* b) { return by_name(*a) < by_name(*b); });
+  boost::json::array items;
+  items.reserve(pods.size());
+  for (const PodState* pod : pods) items.push_back(pod_json(*pod, facts, version));
+  return pod_list_json(std::move(items), version);
+}
+
+CpuMap cpu_map(const NodeState& node, const NodeFacts& facts) {
+  const NodeSetup& setup = facts.setup;
+  const State& cpus = node.bookings.cpus;
+  CpuMap map{.node = facts.name,
+             .topology = *setup.topology,
+             .policy = std::string(setup.policy->name()),
+             .options = setup.options,
+             .reserved = setup.reserved,
+             .shared = cpus.shared - node.offline,
+             .free = (cpus.shared & setup.givable) - node.offline,
+             .offline = node.offline};
+  if (setup.full_pcpus_only) map.free = setup.topology->whole_cores_within(map.free);
+  for (const auto& [uid, containers] : cpus.pods) {
+    const auto pod = node.pods.find(uid);
+    for (const auto& [name, holding] : containers) {
+      CpuHolder holder{.uid = uid,
+                       .container = name,
+                       .assigned = holding.assigned,
+                       .promised = holding.promised,
+                       .pending = holding.pending,
+                       .numa = setup.topology->nodes_of(holding.assigned)};
+      if (pod != node.pods.end()) {
+        holder.namespace_name = pod->second.record.pod.namespace_name;
+        holder.pod = pod->second.record.pod.name;
+        holder.since = pod->second.record.started_at;
+      }
+      map.containers.push_back(std::move(holder));
+    }
+  }
+  std::stable_sort(map.containers.begin(), map.containers.end(),
+                   [](const CpuHolder& a, const CpuHolder& b) {
+                     return std::tie(a.namespace_name, a.pod, a.container) <
+                            std::tie(b.namespace_name, b.pod, b.container);
+                   });
+  return map;
+}
+
+NodeView node_view(const NodeFacts& facts, std::uint64_t version) {
+  return {.name = facts.name,
+          .resource_version = version,
+          .created_at = facts.started_at,
+          .since = facts.started_at,
+          .version = facts.version,
+          .kernel = facts.kernel,
+          .architecture = facts.architecture,
+          .cpus = facts.setup.topology->cpu_count(),
+          .reserved_cpus = facts.setup.reserved.size(),
+          .memory = facts.memory,
+          .policy = std::string(facts.setup.policy->name()),
+          .confinement = facts.abilities.confinement,
+          .note = facts.abilities.note};
+}
+
+}  // namespace corehold

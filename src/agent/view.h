@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From what the manager knows to what clients are shown (src/api). Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+
+#include "agent/node_facts.h"
+#include "api/cpu_map.h"
+#include "api/node_object.h"
+#include "api/pod_object.h"
+#include "manager/node_state.h"
+
+namespace corehold {
+
+// Null when there is none.
+const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
+                         std::string_view name);
+
+boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::uint64_t version);
+
+// All pods by namespace and name; only those of one namespace, if one is given.
+boost::json::object pods_json(const NodeState& node, std::string_view namespace_name,
+                              const NodeFacts& facts, std::uint64_t version);
+
+CpuMap cpu_map(const NodeState& node, const NodeFacts& facts);
+
+NodeView node_view(const NodeFacts& facts, std::uint64_t version);
+
+}  // namespace corehold

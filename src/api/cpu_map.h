@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CpuMap: which CPUs a node has and who holds them, as GET
+// /apis/corehold.dev/v1alpha1/cpus tells it and `corehold get cpus` shows it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "base/result.h"
+#include "cpuset/cpu_set.h"
+#include "topology/topology.h"
+
+namespace corehold {
+
+// A container with CPUs of its own.
+struct CpuHolder {
+  std::string namespace_name{};
+  std::string pod{};
+  std::string uid{};
+  std::string container{};
+  CpuSet assigned{};
+  CpuSet promised{};
+  std::optional<CpuSet> pending{};            // what will be left of assigned, while that is due
+  std::chrono::milliseconds pending_until{};  // since the Unix epoch; zero: not known
+  NodeSet numa{};                             // the NUMA nodes of its CPUs
+  std::chrono::milliseconds since{};          // since the Unix epoch; zero: not known
+
+  bool operator==(const CpuHolder&) const = default;
+};
+
+struct CpuMap {
+  std::string node{};  // its name
+  Topology topology;
+  std::string policy{};                // "static", "none"
+  std::vector<std::string> options{};  // of the policy, as it names them
+  CpuSet reserved{};
+  CpuSet shared{};                      // where everybody without CPUs of its own runs
+  CpuSet free{};                        // of the shared ones, those that may be given away now
+  CpuSet offline{};                     // known to the machine, and not running
+  std::vector<CpuHolder> containers{};  // by namespace, pod, container
+
+  // All CPUs that containers hold.
+  CpuSet exclusive() const;
+};
+
+boost::json::object to_json(const CpuMap& map);
+
+// Fails with kInvalid, naming the field that is wrong or missing.
+Result<CpuMap> cpu_map_from_json(const boost::json::value& value);
+
+}  // namespace corehold

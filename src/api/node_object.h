@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The node as the API gives it: a Kubernetes Node with what there is and what may be
+// given, and as conditions whether it is ready and how containers are kept to their CPUs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "base/result.h"
+
+namespace corehold {
+
+struct NodeView {
+  std::string name{};
+  std::uint64_t resource_version = 0;
+  std::chrono::milliseconds created_at{};  // since the Unix epoch
+  std::chrono::milliseconds since{};       // when it last became ready, or stopped being so
+  std::string version{};                   // "0.1.0"
+  std::string kernel{};                    // "6.1.0-18-amd64"
+  std::string architecture{};              // "amd64"
+  int cpus = 0;                            // of the machine
+  int reserved_cpus = 0;
+  std::int64_t memory = 0;  // bytes; 0: not known
+  std::string policy{};     // "static", "none"
+  bool ready = true;
+  std::string message{};      // why it is not
+  std::string confinement{};  // "cgroup v2", "cgroup v1", "affinity", "simulated"
+  std::string note{};         // what the operator should know about that
+};
+
+boost::json::object to_json(const NodeView& view);
+boost::json::object node_list_json(boost::json::array nodes, std::uint64_t resource_version);
+
+// A line about a Node, for tables.
+struct NodeSummary {
+  std::string name{};
+  std::string status{};  // "Ready", "NotReady"
+  std::string policy{};
+  std::string cpus{};         // capacity
+  std::string allocatable{};  // of it
+  std::string confinement{};
+  std::string note{};
+  std::string version{};
+  std::chrono::milliseconds created_at{};
+};
+
+// Fails with kInvalid, naming the field.
+Result<NodeSummary> node_summary(const boost::json::value& node);
+
+}  // namespace corehold

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/pod_object.h"
+
+#include <algorithm>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "api/time_text.h"
+#include "pod/json_field.h"
+#include "pod/pod_json.h"
+#include "pod/qos.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using Stage = ContainerView::Stage;
+
+void put_time(json::object& object, std::string_view key, milliseconds time) {
+  if (time.count() != 0) object[key] = time_text(time);
+}
+
+// erase() would move the last field into the gap.
+void remove(json::object& object, std::string_view key) {
+  const auto found = object.find(key);
+  if (found != object.end()) object.stable_erase(found);
+}
+
+std::string container_id(const Pod& pod, std::string_view container, int attempt) {
+  return fmt::format("corehold://{}/{}/{}", pod.uid, container, attempt);
+}
+
+json::object terminated_json(const PodView& view, std::string_view container,
+                             const ExitView& exit) {
+  json::object object{{"exitCode", exit.code}};
+  if (exit.signal != 0) object["signal"] = exit.signal;
+  const std::string_view usual = exit.code == 0 ? "Completed" : "Error";
+  object["reason"] = exit.reason.empty() ? usual : exit.reason;
+  if (!exit.message.empty()) object["message"] = exit.message;
+  put_time(object, "startedAt", exit.started_at);
+  put_time(object, "finishedAt", exit.finished_at);
+  object["containerID"] = container_id(view.pod, container, exit.attempt);
+  return {{"terminated", std::move(object)}};
+}
+
+json::object state_json(const PodView& view, const ContainerView& own) {
+  if (own.stage == Stage::kRunning) {
+    json::object running;
+    put_time(running, "startedAt", own.started_at);
+    return {{"running", std::move(running)}};
+  }
+  if (own.stage == Stage::kTerminated && own.exit) {
+    return terminated_json(view, own.name, *own.exit);
+  }
+  json::object waiting;
+  if (!own.reason.empty()) waiting["reason"] = own.reason;
+  if (!own.message.empty()) waiting["message"] = own.message;
+  return {{"waiting", std::move(waiting)}};
+}
+
+// The image that the caller named for a container; it means nothing to host processes.
+std::string image_of(const Pod& pod, std::string_view list, std::string_view container) {
+  const auto spec = object_field(pod.raw, Path(), "spec");
+  if (!spec || *spec == nullptr) return "";
+  const auto containers = array_field(**spec, Path(), list);
+  if (!containers || *containers == nullptr) return "";
+  for (const json::value& item : **containers) {
+    const json::object* object = item.if_object();
+    if (object == nullptr) continue;
+    const auto name = string_field(*object, Path(), "name");
+    if (!name || *name != container) continue;
+    const auto image = string_field(*object, Path(), "image");
+    return image ? *image : "";
+  }
+  return "";
+}
+
+json::object status_json(const PodView& view, const Container& container,
+                         const ContainerView& own) {
+  const bool running = own.stage == Stage::kRunning;
+  const bool completed = container.kind == Container::Kind::kInit &&
+                         own.stage == Stage::kTerminated && own.exit && own.exit->code == 0;
+  const std::string_view list =
+      container.kind == Container::Kind::kApp ? "containers" : "initContainers";
+  json::object object{
+      {"name", container.name},
+      {"state", state_json(view, own)},
+      {"lastState", own.last ? terminated_json(view, container.name, *own.last) : json::object()},
+      {"ready", running ? container.kind != Container::Kind::kInit : completed},
+      {"restartCount", own.restarts},
+      {"image", image_of(view.pod, list, container.name)},
+      {"imageID", ""},
+      {"started", running}};
+  if (own.stage != Stage::kWaiting) {
+    object["containerID"] = container_id(view.pod, container.name, own.attempt);
+  }
+  return object;
+}
+
+json::array statuses_json(const PodView& view, const std::vector<Container>& containers,
+                          const std::vector<ContainerView>& views) {
+  json::array statuses;
+  statuses.reserve(containers.size());
+  for (const Container& container : containers) {
+    const auto found = std::find_if(views.begin(), views.end(), [&](const ContainerView& own) {
+      return own.name == container.name;
+    });
+    const ContainerView waits{.name = container.name,
+                              .reason = view.scheduled ? "ContainerCreating" : ""};
+    statuses.push_back(status_json(view, container, found == views.end() ? waits : *found));
+  }
+  return statuses;
+}
+
+json::object pod_status(const PodView& view) {
+  json::object status{{"phase", view.phase}, {"conditions", pod_conditions(view)}};
+  // Why a pod waits is in its condition PodScheduled.
+  if (view.phase == "Failed" && !view.reason.empty()) status["reason"] = view.reason;
+  if (view.phase == "Failed" && !view.message.empty()) status["message"] = view.message;
+  put_time(status, "startTime", view.started_at);
+  if (!view.pod.init_containers.empty()) {
+    status["initContainerStatuses"] =
+        statuses_json(view, view.pod.init_containers, view.init_containers);
+  }
+  status["containerStatuses"] = statuses_json(view, view.pod.containers, view.containers);
+  status["qosClass"] = name_of(qos_class(view.pod, PodGates{}));
+  return status;
+}
+
+void put_metadata(json::object& object, const PodView& view) {
+  json::value& value = object["metadata"];
+  if (!value.is_object()) value.emplace_object();
+  json::object& metadata = value.get_object();
+  metadata["uid"] = view.pod.uid;
+  metadata["resourceVersion"] = fmt::to_string(view.resource_version);
+  put_time(metadata, "creationTimestamp", view.created_at);
+  if (view.deleted_at.count() != 0) {
+    // As Kubernetes means it: the time by which it is to be gone.
+    metadata["deletionTimestamp"] = time_text(view.deleted_at + view.grace);
+    metadata["deletionGracePeriodSeconds"] = view.grace.count();
+  } else {
+    remove(metadata, "deletionTimestamp");
+    remove(metadata, "deletionGracePeriodSeconds");
+  }
+}
+
+}  // namespace
+
+json::object to_json(const PodView& view) {
+  json::object object = to_json(view.pod);
+  object["apiVersion"] = "v1";
+  object["kind"] = "Pod";
+  put_metadata(object, view);
+  json::value& spec = object["spec"];
+  if (spec.is_object() && !view.host.empty() && view.scheduled) {
+    spec.get_object()["nodeName"] = view.host;
+  }
+  object["status"] = pod_status(view);
+  return object;
+}
+
+json::object pod_list_json(json::array pods, std::uint64_t resource_version) {
+  return {{"kind", "PodList"},
+          {"apiVersion", "v1"},
+          {"metadata", json::object{{"resourceVersion", fmt::to_string(resource_version)}}},
+          {"items", std::move(pods)}};
+}
+
+}  // namespace corehold

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pods as the API gives them: what was asked for, with metadata and status as a kubelet
+// would report them. The agent says how far each container is in a PodView; the shape,
+// the conditions and what else follows from that is worked out here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "pod/pod.h"
+
+namespace corehold {
+
+// Times are milliseconds since the Unix epoch; zero: never, or not known.
+
+// How one run of a container ended.
+struct ExitView {
+  int code = 0;
+  int signal = 0;  // 0: it ended by itself
+  std::string reason{};
+  std::string message{};
+  std::chrono::milliseconds started_at{};
+  std::chrono::milliseconds finished_at{};
+  int attempt = 0;
+};
+
+struct ContainerView {
+  enum class Stage { kWaiting, kRunning, kTerminated };
+
+  std::string name{};
+  Stage stage = Stage::kWaiting;
+  std::string reason{};                    // of one that waits: "CrashLoopBackOff", ...
+  std::string message{};                   // of one that waits
+  std::chrono::milliseconds started_at{};  // of one that runs
+  std::optional<ExitView> exit{};          // REQUIRES: there, when terminated
+  std::optional<ExitView> last{};          // the run before the one that `stage` tells of
+  int restarts = 0;
+  int attempt = 0;
+};
+
+struct PodView {
+  const Pod& pod;  // with its UID
+  std::string phase{};
+  std::string reason{};    // why it waits or has failed
+  std::string message{};   // the same for people
+  bool scheduled = false;  // it has been admitted, or has failed after that
+  std::uint64_t resource_version = 0;
+  std::chrono::milliseconds created_at{};
+  std::chrono::milliseconds deleted_at{};  // when its deletion was asked for
+  std::chrono::seconds grace{};            // from then on
+  std::chrono::milliseconds started_at{};  // when it was admitted
+  std::string host{};                      // the node's name
+  // One for each container of the pod, in its order; those that are missing wait.
+  std::vector<ContainerView> init_containers{};
+  std::vector<ContainerView> containers{};
+};
+
+// The Pod. What the caller wrote is kept, unknown fields and all, but for metadata that is
+// the node's to give and for status, which is replaced.
+boost::json::object to_json(const PodView& view);
+
+// A PodList of these Pods.
+boost::json::object pod_list_json(boost::json::array pods, std::uint64_t resource_version);
+
+// status.conditions: PodScheduled, Initialized, ContainersReady, Ready.
+boost::json::array pod_conditions(const PodView& view);
+
+}  // namespace corehold

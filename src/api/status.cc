@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/status.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/json_read.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+struct Row {
+  StatusReason reason;
+  int http;
+  std::string_view name;
+  Code code;  // of ours, for a client
+};
+
+constexpr std::array<Row, 12> kTable{{
+    {StatusReason::kBadRequest, 400, "BadRequest", Code::kInvalid},
+    {StatusReason::kForbidden, 403, "Forbidden", Code::kUnsupported},
+    {StatusReason::kNotFound, 404, "NotFound", Code::kNotFound},
+    {StatusReason::kMethodNotAllowed, 405, "MethodNotAllowed", Code::kUnsupported},
+    {StatusReason::kAlreadyExists, 409, "AlreadyExists", Code::kConflict},
+    {StatusReason::kConflict, 409, "Conflict", Code::kConflict},
+    {StatusReason::kExhausted, 409, "Exhausted", Code::kExhausted},
+    {StatusReason::kTooLarge, 413, "RequestEntityTooLarge", Code::kInvalid},
+    {StatusReason::kUnsupportedMedia, 415, "UnsupportedMediaType", Code::kInvalid},
+    {StatusReason::kInvalid, 422, "Invalid", Code::kInvalid},
+    {StatusReason::kInternal, 500, "InternalError", Code::kIo},
+    {StatusReason::kUnavailable, 503, "ServiceUnavailable", Code::kIo},
+}};
+
+const Row& row_of(StatusReason reason) {
+  for (const Row& row : kTable) {
+    if (row.reason == reason) return row;
+  }
+  check_failed("every StatusReason has a row", __FILE__, __LINE__);
+}
+
+StatusReason reason_from(std::string_view name, std::int64_t http) {
+  const auto by_name =
+      std::find_if(kTable.begin(), kTable.end(), [&](const Row& row) { return row.name == name; });
+  if (by_name != kTable.end()) return by_name->reason;
+  const auto by_code =
+      std::find_if(kTable.begin(), kTable.end(), [&](const Row& row) { return row.http == http; });
+  if (by_code != kTable.end()) return by_code->reason;
+  return http >= 400 && http < 500 ? StatusReason::kBadRequest : StatusReason::kInternal;
+}
+
+}  // namespace
+
+std::string_view name_of(StatusReason reason) { return row_of(reason).name; }
+int http_code(StatusReason reason) { return row_of(reason).http; }
+
+StatusReason reason_of(Code code) {
+  switch (code) {
+    case Code::kInvalid:
+    case Code::kUnaligned:
+    case Code::kUnsupported:
+      return StatusReason::kInvalid;
+    case Code::kExhausted:
+      return StatusReason::kExhausted;
+    case Code::kNotFound:
+      return StatusReason::kNotFound;
+    case Code::kConflict:
+      return StatusReason::kConflict;
+    case Code::kCorrupt:
+    case Code::kIo:
+      return StatusReason::kInternal;
+  }
+  check_failed("every Code has a reason", __FILE__, __LINE__);
+}
+
+ApiStatus status_of(const Error& error) {
+  return {.reason = reason_of(error.code), .message = error.message};
+}
+
+Error error_of(const ApiStatus& status) { return {row_of(status.reason).code, status.message}; }
+
+json::object to_json(const ApiStatus& status) {
+  json::object object{{"kind", "Status"},           {"apiVersion", "v1"},
+                      {"metadata", json::object()}, {"status", "Failure"},
+                      {"message", status.message},  {"reason", name_of(status.reason)}};
+  json::object details;
+  if (!status.name.empty()) details["name"] = status.name;
+  if (!status.kind.empty()) details["kind"] = status.kind;
+  if (!details.empty()) object["details"] = std::move(details);
+  object["code"] = http_code(status);
+  return object;
+}
+
+bool is_status(const json::value& value) {
+  const json::object* object = value.if_object();
+  const json::value* kind = object == nullptr ? nullptr : field(*object, "kind");
+  return kind != nullptr && kind->is_string() && kind->get_string() == "Status";
+}
+
+Result<ApiStatus> status_from_json(const json::value& value) {
+  const Path path;
+  const json::object* object = TRY(as_object(value, path));
+  TRY(expect_kind(*object, "Status"));
+  const std::string outcome = TRY(string_field(*object, path, "status"));
+  if (outcome != "Failure") return (path / "status").error("must be Failure");
+  ApiStatus status;
+  status.message = TRY(string_field(*object, path, "message"));
+  status.reason = reason_from(TRY(string_field(*object, path, "reason")),
+                              TRY(integer_field(*object, path, "code", 0)));
+  if (const json::object* details = TRY(object_field(*object, path, "details"))) {
+    status.name = TRY(string_field(*details, path / "details", "name"));
+    status.kind = TRY(string_field(*details, path / "details", "kind"));
+  }
+  return status;
+}
+
+}  // namespace corehold

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Failures as the Kubernetes API tells them: an HTTP code and a Status object with a
+// reason for programs and a message for people. One table joins reasons, HTTP codes and
+// the Codes of our own errors.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "base/result.h"
+
+namespace corehold {
+
+enum class StatusReason {
+  kBadRequest,        // 400: the request cannot be understood
+  kForbidden,         // 403: not by this caller
+  kNotFound,          // 404
+  kMethodNotAllowed,  // 405
+  kAlreadyExists,     // 409: the name is taken
+  kConflict,          // 409: what is there contradicts what was asked
+  kExhausted,         // 409: too little is free now; ours, Kubernetes has no such reason
+  kTooLarge,          // 413: RequestEntityTooLarge
+  kUnsupportedMedia,  // 415: UnsupportedMediaType
+  kInvalid,           // 422: understood, and wrong
+  kInternal,          // 500: InternalError
+  kUnavailable,       // 503: ServiceUnavailable, not ready yet or going away
+};
+
+struct ApiStatus {
+  StatusReason reason = StatusReason::kInternal;
+  std::string message{};
+  std::string kind{};  // what it is about: "pods"; may be empty
+  std::string name{};  // of it; may be empty
+
+  bool operator==(const ApiStatus&) const = default;
+};
+
+// "NotFound", "InternalError", ...
+std::string_view name_of(StatusReason reason);
+int http_code(StatusReason reason);
+inline int http_code(const ApiStatus& status) { return http_code(status.reason); }
+
+StatusReason reason_of(Code code);
+ApiStatus status_of(const Error& error);
+// Its code is one that reason_of() gives the same reason for, or the nearest.
+Error error_of(const ApiStatus& status);
+
+boost::json::object to_json(const ApiStatus& status);
+
+// Whether `value` is of kind Status at all.
+bool is_status(const boost::json::value& value);
+// Any Failure; an unknown reason is taken by its HTTP code, 4xx for kBadRequest and the rest
+// for kInternal. Fails with kInvalid for what is not a Status of a failure.
+Result<ApiStatus> status_from_json(const boost::json::value& value);
+
+}  // namespace corehold

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/status.h"
+
+#include <array>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array kReasons{
+    StatusReason::kBadRequest,       StatusReason::kForbidden,     StatusReason::kNotFound,
+    StatusReason::kMethodNotAllowed, StatusReason::kAlreadyExists, StatusReason::kConflict,
+    StatusReason::kExhausted,        StatusReason::kTooLarge,      StatusReason::kUnsupportedMedia,
+    StatusReason::kInvalid,          StatusReason::kInternal,      StatusReason::kUnavailable};
+
+TEST(ApiStatus, ComesBackAsItWent) {
+  for (const StatusReason reason : kReasons) {
+    const ApiStatus status{
+        .reason = reason, .message = "pods \"a\" not found", .kind = "pods", .name = "a"};
+    const auto back = status_from_json(to_json(status));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, status);
+  }
+}
+
+TEST(ApiStatus, HasTheShapeOfKubernetes) {
+  EXPECT_EQ(json::serialize(to_json(ApiStatus{.reason = StatusReason::kNotFound,
+                                              .message = "pods \"a\" not found",
+                                              .kind = "pods",
+                                              .name = "a"})),
+            R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+            R"("message":"pods \"a\" not found","reason":"NotFound",)"
+            R"("details":{"name":"a","kind":"pods"},"code":404})");
+}
+
+TEST(ApiStatus, EveryCodeHasAnHttpCodeAndComesBackNearEnough) {
+  for (const auto& [code, http] : {std::pair{Code::kInvalid, 422},
+                                   {Code::kUnaligned, 422},
+                                   {Code::kExhausted, 409},
+                                   {Code::kNotFound, 404},
+                                   {Code::kConflict, 409},
+                                   {Code::kCorrupt, 500},
+                                   {Code::kUnsupported, 422},
+                                   {Code::kIo, 500}}) {
+    const ApiStatus status = status_of(Error{code, "why"});
+    EXPECT_EQ(http_code(status), http);
+    EXPECT_EQ(error_of(status).message, "why");
+    EXPECT_EQ(reason_of(error_of(status).code), status.reason);
+  }
+}
+
+TEST(ApiStatus, TakesAnUnknownReasonByItsHttpCode) {
+  const auto read = [](std::string_view text) { return status_from_json(json::parse(text)); };
+  EXPECT_EQ(read(R"({"kind":"Status","status":"Failure","reason":"Odd","code":404})")->reason,
+            StatusReason::kNotFound);
+  EXPECT_EQ(read(R"({"kind":"Status","status":"Failure","code":418})")->reason,
+            StatusReason::kBadRequest);
+  EXPECT_EQ(read(R"({"kind":"Status","status":"Failure"})")->reason, StatusReason::kInternal);
+}
+
+TEST(ApiStatus, RefusesWhatIsNoFailure) {
+  for (const char* text : {R"([])", R"({})", R"({"kind":"Pod"})", R"({"kind":"Status"})",
+                           R"({"kind":"Status","status":"Success"})",
+                           R"({"kind":"Status","status":"Failure","message":1})"}) {
+    EXPECT_FALSE(status_from_json(json::parse(text))) << text;
+  }
+  EXPECT_FALSE(is_status(json::parse(R"({"kind":"Pod"})")));
+  EXPECT_TRUE(is_status(json::parse(R"({"kind":"Status"})")));
+}
+
+}  // namespace
+}  // namespace corehold

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How commands reach the agent: where it is, and its API over the socket there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json/value.hpp>
+
+#include "api/status.h"
+#include "base/result.h"
+#include "sys/http_client.h"
+
+namespace CLI {
+class App;
+}
+
+namespace corehold {
+
+inline constexpr std::string_view kDefaultRoot = "/var/lib/corehold";
+
+// As the options give it.
+struct AgentAddress {
+  std::string root{kDefaultRoot};
+  std::string server{};  // "unix:PATH"; "": the socket under root
+};
+
+// Adds --root and --server.
+void add_agent_options(CLI::App& command, AgentAddress& address);
+
+// What the API has said: the answer's body, or why not.
+struct ApiAnswer {
+  boost::json::value body{};
+  std::optional<ApiStatus> failure{};
+};
+
+class AgentClient {
+ public:
+  // Fails with kInvalid for a server that is no unix:PATH.
+  static Result<AgentClient> at(const AgentAddress& address);
+
+  const std::string& socket_path() const { return path_; }
+
+  // Fails with kNotFound when no agent listens, kIo when it goes away, and kCorrupt when it
+  // answers what is no JSON.
+  Result<ApiAnswer> ask(const HttpQuestion& question) const;
+
+  // The body of an answer to a GET; a failure that the API tells is the error.
+  Result<boost::json::value> get(const std::string& target) const;
+
+  // Text in pieces. An answer that is no success is the error.
+  Result<HttpStream> open(const HttpQuestion& question) const;
+
+ private:
+  explicit AgentClient(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+};
+
+// "/api/v1/namespaces/NS/pods" and, with a name, "/NAME" after it; escaped.
+std::string pods_target(std::string_view namespace_name, std::string_view name = "");
+
+// A pod as people name it: NAME in the namespace of -n, or NAMESPACE/NAME.
+struct PodName {
+  std::string namespace_name{};
+  std::string name{};
+};
+
+// Fails with kInvalid when both say a namespace and differ, and for an empty name.
+Result<PodName> pod_name(std::string_view given, std::string_view namespace_option);
+
+// "namespace/name".
+std::string display_name(const PodName& pod);
+
+}  // namespace corehold

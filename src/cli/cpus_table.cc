@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "api/time_text.h"
+#include "cli/node_render.h"
+#include "cli/output.h"
+#include "cli/plan_palette.h"
+#include "cli/plan_text.h"
+#include "cli/set_rows.h"
+#include "cli/text_table.h"
+#include "cli/topology_render.h"
+
+namespace corehold {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string policy_of(const CpuMap& map) {
+  std::string line = on_one_line(map.policy);
+  for (const std::string& option : map.options) line += ", " + on_one_line(option);
+  return line;
+}
+
+std::string age_of(milliseconds since, milliseconds now) {
+  return since.count() == 0 ? "-" : age_text(now - since);
+}
+
+// "2-3 in 4s", "2-3", "-".
+std::string pending_of(const CpuHolder& holder, milliseconds now) {
+  if (!holder.pending) return "-";
+  if (holder.pending_until <= now) return shown(*holder.pending);
+  return fmt::format("{} in {}", shown(*holder.pending), age_text(holder.pending_until - now));
+}
+
+std::string pod_of(const CpuHolder& holder) {
+  return on_one_line(fmt::format("{}/{}", holder.namespace_name, holder.pod));
+}
+
+std::vector<CpuHolder> sorted(std::vector<CpuHolder> holders) {
+  std::sort(holders.begin(), holders.end(), [](const CpuHolder& a, const CpuHolder& b) {
+    return std::tie(a.namespace_name, a.pod, a.container, a.uid) <
+           std::tie(b.namespace_name, b.pod, b.container, b.uid);
+  });
+  return holders;
+}
+
+std::string header(const CpuMap& map) {
+  std::vector<SetLine> lines{
+      {"reserved", map.reserved},
+      {"shared", map.shared, fmt::format(", {} free to give", map.free.size())},
+      {"exclusive", map.exclusive(),
+       map.containers.empty()
+           ? ""
+           : fmt::format(" in {}", counted(map.containers.size(), "container"))}};
+  if (!map.offline.empty()) lines.push_back({"offline", map.offline});
+  std::vector<Row> rows{{"machine", summarize(map.topology)}, {"policy", policy_of(map)}};
+  for (Row& row : set_rows(lines)) rows.push_back(std::move(row));
+  return align(rows, 2);
+}
+
+void paint_all(Paint& paint, const CpuSet& cpus, std::size_t fill, const std::string& note) {
+  for (const CpuId cpu : cpus) paint.cpus[cpu] = {.fill = fill, .note = note};
+}
+
+}  // namespace
+
+std::string render_cpus_table(const CpuMap& map, milliseconds now) {
+  std::vector<Row> rows{{"POD", "CONTAINER", "ASSIGNED", "PROMISED", "PENDING", "NUMA", "AGE"}};
+  for (const CpuHolder& holder : sorted(map.containers)) {
+    rows.push_back({pod_of(holder), on_one_line(holder.container), shown(holder.assigned),
+                    shown(holder.promised), pending_of(holder, now), shown(holder.numa),
+                    age_of(holder.since, now)});
+  }
+  return header(map) + (rows.size() == 1 ? "" : "\n" + align(rows, rows.front().size()));
+}
+
+Paint cpus_paint(const CpuMap& map) {
+  Paint paint{.title = summarize(map.topology),
+              .fills = {{.label = "shared", .color = "#e6ebf2", .detail = map.shared.str()}},
+              .subtitles = {"policy " + policy_of(map)}};
+  if (!map.node.empty()) paint.subtitles.insert(paint.subtitles.begin(), on_one_line(map.node));
+  paint_all(paint, map.topology.cpus(), 0, "shared");
+  const auto add = [&paint](Fill fill, const CpuSet& cpus, const std::string& note) {
+    fill.detail = cpus.str();
+    paint.fills.push_back(std::move(fill));
+    paint_all(paint, cpus, paint.fills.size() - 1, note);
+  };
+  if (!map.reserved.empty()) {
+    add({.label = "reserved", .color = "#a9b3c2"}, map.reserved,
+        map.reserved.intersects(map.shared) ? "reserved, shared" : "reserved");
+  }
+  std::size_t index = 0;
+  for (const CpuHolder& holder : sorted(map.containers)) {
+    Fill fill = owner_fill(index++);
+    fill.label = fmt::format("{} {}", pod_of(holder), on_one_line(holder.container));
+    const std::string note = fill.label;
+    add(std::move(fill), holder.assigned & map.topology.cpus(), note);
+  }
+  if (!map.offline.empty()) {
+    add({.label = "offline", .color = "#4b5563", .ink = "#ffffff"},
+        map.offline & map.topology.cpus(), "offline");
+  }
+  return paint;
+}
+
+}  // namespace corehold

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// corehold run
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "api/run_message.h"
+#include "base/code.h"
+#include "base/utf8.h"
+#include "cli/agent_client.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "pod/quantity.h"
+#include "sys/clock.h"
+#include "sys/held_child.h"
+
+namespace corehold {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kTarget = "/apis/corehold.dev/v1alpha1/run";
+
+// How long to wait at the end for the agent to say that the CPUs are free again.
+constexpr milliseconds kFarewell{2000};
+
+struct Arguments {
+  AgentAddress agent{};
+  std::string cpus{};
+  std::string name{};
+  std::string memory{};
+  bool wait = false;
+  bool verbose = false;
+  std::vector<std::string> command{};
+};
+
+constexpr const char* kFooter =
+    "The command runs as you, here, on this terminal, with your environment and limits; only the\n"
+    "CPUs are its own, and nobody else runs on them until it and all it has started have ended.\n"
+    "It ends with this command, whatever ends that.\n"
+    "\n"
+    "The exit code is the command's, 128 + N when signal N ended it, 127 when there is no such\n"
+    "command and 126 when it cannot be run. 1: the CPUs cannot be had; 2: bad usage.\n"
+    "\n"
+    "Examples:\n"
+    "  corehold run --cpus 4 -- ./app --fast\n"
+    "  corehold run --cpus 2 --wait -- make -j2    when they are free\n"
+    "  corehold run --cpus 1 -v -- nproc";
+
+int bad_usage(const std::string& message) {
+  complain(message);
+  complain("see corehold run --help");
+  return kExitUsage;
+}
+
+Result<std::int64_t> count_of(const std::string& text) {
+  const auto amount = Quantity::parse(text);
+  if (amount && amount->sign() > 0 && Quantity::of(amount->value()) == *amount) {
+    return amount->value();
+  }
+  return Error{Code::kInvalid,
+               fmt::format("--cpus {:?} must be a whole number of CPUs, 1 or more", text)};
+}
+
+// JSON holds text only; the request has the command for show.
+std::string as_text(const std::string& bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t length = rune_length(bytes, at);
+    if (length == 0) return on_one_line(bytes);
+    at += length;
+  }
+  return bytes;
+}
+
+Result<RunRequest> request_of(const Arguments& arguments) {
+  RunRequest request{.name = arguments.name,
+                     .cpus = TRY(count_of(arguments.cpus)),
+                     .memory = arguments.memory,
+                     .wait = arguments.wait};
+  if (!arguments.memory.empty()) {
+    const auto amount = Quantity::parse(arguments.memory);
+    if (!amount || amount->sign() <= 0) {
+      return Error{Code::kInvalid,
+                   fmt::format("--memory {:?} must be an amount such as 512Mi", arguments.memory)};
+    }
+  }
+  request.command.reserve(arguments.command.size());
+  for (const std::string& word : arguments.command) request.command.push_back(as_text(word));
+  std::error_code ec;
+  request.working_directory = as_text(std::filesystem::current_path(ec).string());
+  return request;
+}
+
+// Waits for the agent's word. Says on the way what it waits for.
+Result<RunGranted> wait_for_grant(HttpStream& stream) {
+  std::string last;
+  for (;;) {
+    const auto line = TRY(stream.next_line());
+    if (!line) {
+      return Error{Code::kIo, "the agent has gone away before it gave CPUs to the command"};
+    }
+    if (line->empty()) continue;
+    const RunLine word = TRY(parse_run_line(*line));
+    if (const auto* granted = std::get_if<RunGranted>(&word)) return *granted;
+    if (const auto* refused = std::get_if<ApiStatus>(&word)) return error_of(*refused);
+    const std::string& message = std::get_if<RunWaiting>(&word)->message;
+    if (message != last) complain("waiting: " + message);
+    last = message;
+  }
+}
+
+// The agent ends its answer when the CPUs are free again, so that the next command finds
+// them so.
+void wait_for_release(HttpStream& stream) {
+  const milliseconds until = steady_now() + kFarewell;
+  for (;;) {
+    const milliseconds left = until - steady_now();
+    if (left.count() <= 0) return;
+    pollfd readable{.fd = stream.descriptor(), .events = POLLIN, .revents = 0};
+    if (::poll(&readable, 1, static_cast<int>(left.count())) <= 0) return;
+    const auto piece = stream.next();
+    if (!piece || piece->empty()) return;
+  }
+}
+
+int refused(const Error& error, const Arguments& arguments) {
+  complain(error.message);
+  if (error.code == Code::kExhausted && !arguments.wait) {
+    complain("--wait waits until there is room");
+  }
+  return kExitFailed;
+}
+
+int run(const Arguments& arguments) {
+  const auto client = AgentClient::at(arguments.agent);
+  if (!client) return bad_usage(client.error().message);
+  auto request = request_of(arguments);
+  if (!request) return bad_usage(request.error().message);
+  if (const auto missing = look_for(arguments.command.front())) {
+    complain(missing->message);
+    return missing->exit_code;
+  }
+  auto child = HeldChild::fork(arguments.command);
+  if (!child) return fail(child.error());
+  request->pid = child->pid();
+  auto stream = client->open(
+      {.method = "POST", .target = kTarget, .body = boost::json::serialize(to_json(*request))});
+  if (!stream) return refused(stream.error(), arguments);
+  const auto granted = wait_for_grant(*stream);
+  if (!granted) return refused(granted.error(), arguments);
+  if (arguments.verbose) {
+    complain(fmt::format("pod {} runs on CPUs {}", granted->pod,
+                         granted->cpus.empty() ? "of everybody (policy none)" : granted->cpus));
+  }
+  const auto code = child->run();
+  if (!code) {
+    complain(code.error().message);
+    return child->failure().exit_code;
+  }
+  wait_for_release(*stream);
+  return *code;
+}
+
+}  // namespace
+
+void add_run(CLI::App& root, int& exit_code) {
+  CLI::App* command = root.add_subcommand("run", "Run a command on CPUs of its own");
+  const auto arguments = std::make_shared<Arguments>();  // outlives this call, with the callback
+  command->add_option("--cpus", arguments->cpus, "How many CPUs")->type_name("N")->required();
+  command->add_option("--name", arguments->name, "What the pod is called (default: thought up)")
+      ->type_name("NAME");
+  command->add_option("--memory", arguments->memory, "Memory to book, such as 2Gi")
+      ->type_name("SIZE");
+  command->add_flag("--wait", arguments->wait, "Wait until the CPUs can be had");
+  command->add_flag("-v,--verbose", arguments->verbose, "Say which CPUs it gets");
+  add_agent_options(*command, arguments->agent);
+  // Of the words CLI11 would take lists apart; its results are as they were given.
+  CLI::Option* words = command->add_option("COMMAND", "The command and its arguments, after --")
+                           ->required()
+                           ->expected(1, CLI::detail::expected_max_vector_size)
+                           ->allow_extra_args(false)
+                           ->type_name("...");
+  command->footer(kFooter);
+  command->callback([arguments, words, &exit_code] {
+    arguments->command = words->results();
+    exit_code = run(*arguments);
+  });
+}
+
+}  // namespace corehold

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/agent_command.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "agent/agent.h"
+#include "base/code.h"
+#include "cli/config_render.h"
+#include "cli/output.h"
+#include "config/read_config.h"
+#include "discover/source.h"
+#include "sim/node_setup.h"
+#include "sys/file.h"
+
+namespace corehold {
+namespace {
+
+constexpr const char* kFooter =
+    "Runs in the foreground until SIGTERM or SIGINT and logs to standard error. Containers go on\n"
+    "running; the next agent takes them over.\n"
+    "\n"
+    "Without --config the node has policy static, with the core of the lowest CPU reserved.\n"
+    "\n"
+    "--simulate makes a node of a machine that is not there: host, xml:FILE or synthetic:TEXT, as\n"
+    "for `corehold topology --source`, or the bare TEXT. Its containers are only written down.\n"
+    "Any number of such agents may run, each with a root of its own.\n"
+    "\n"
+    "--recover starts a node whose checkpoint or store is damaged: the files are moved aside, and\n"
+    "what they said is rebuilt from the containers that run.\n"
+    "\n"
+    "Examples:\n"
+    "  corehold agent\n"
+    "  corehold agent --config node.yaml --root /var/lib/corehold\n"
+    "  corehold agent --simulate \"package:2 numa:1 l3:2 core:4 pu:2\" --root /tmp/node";
+
+struct Arguments {
+  std::string config{};
+  std::string root{};
+  std::string simulate{};
+  std::string log_level = "info";
+  bool recover = false;
+};
+
+int bad_usage(const std::string& message) {
+  complain(message);
+  complain("see corehold agent --help");
+  return kExitUsage;
+}
+
+// "host", "xml:FILE", "synthetic:TEXT", or the TEXT alone.
+Result<TopologySource> source_of(const std::string& text) {
+  auto source = TopologySource::parse(text);
+  if (source) return source;
+  auto bare = TopologySource::parse("synthetic:" + text);
+  return text.find(':') != std::string::npos && bare ? bare : source;
+}
+
+void report_mistakes(const std::string& file, std::vector<ConfigRemark> mistakes) {
+  for (const ConfigRemark& mistake : mistakes) report(render_remark(file, mistake));
+}
+
+// The configuration of `file` on this machine. Mistakes are told here; no value: there
+// were some.
+std::optional<Config> configure(const std::string& file, const Topology& topology, const Log& log) {
+  if (file.empty()) {
+    const Config config = planning_defaults(topology);
+    log.info("no --config: policy static with the core of the lowest CPU reserved",
+             {{"reserved", config.reserved_cpus.str()}});
+    return config;
+  }
+  const auto text = read_file(file, kMaxConfigBytes);
+  if (!text) {
+    complain(text.error().message);
+    return std::nullopt;
+  }
+  CheckedConfig checked = read_config(*text);
+  if (!checked.mistakes.empty()) {
+    report_mistakes(file, checked.mistakes);
+    return std::nullopt;
+  }
+  std::vector<ConfigRemark> mistakes = mistakes_on(checked.config, topology);
+  for (ConfigRemark& mistake : mistakes) {
+    const auto line = checked.lines.find(mistake.field);
+    if (line != checked.lines.end()) mistake.line = line->second;
+  }
+  if (!mistakes.empty()) {
+    report_mistakes(file, std::move(mistakes));
+    return std::nullopt;
+  }
+  for (const ConfigRemark& note : checked.notes) {
+    log.info("configuration without effect",
+             {{"line", fmt::to_string(note.line)}, {"field", note.field}, {"note", note.message}});
+  }
+  return std::move(checked.config);
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(path, error).lexically_normal();
+  std::string text = error ? path : full.string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+int run(const Arguments& arguments) {
+  const auto level = parse_log_level(arguments.log_level);
+  if (!level) return bad_usage(fmt::format("--log-level: {}", level.error().message));
+  const bool is_simulated = !arguments.simulate.empty();
+  const auto source = is_simulated ? source_of(arguments.simulate) : TopologySource{};
+  if (!source) return bad_usage(fmt::format("--simulate: {}", source.error().message));
+  const Log log = Log::to_stderr(*level);
+  auto topology = discover(*source);
+  if (!topology) return fail(topology.error());
+  auto config = configure(arguments.config, *topology, log);
+  if (!config) return kExitFailed;
+  const std::string root = absolute(arguments.root.empty() ? config->paths.root : arguments.root);
+  const char* check = std::getenv("COREHOLD_CHECK");
+#ifdef NDEBUG
+  const bool is_checked = check != nullptr;
+#else
+  const bool is_checked = true;
+#endif
+  const auto served = run_agent(
+      {.topology = *std::move(topology),
+       .config = *std::move(config),
+       .root = root,
+       .machine = is_simulated ? AgentSettings::Machine::kSimulated : AgentSettings::Machine::kThis,
+       .damage = arguments.recover ? Damage::kMoveAside : Damage::kRefuse,
+       .is_checked = is_checked,
+       .on_violation = check != nullptr ? OnViolation::kAbort : OnViolation::kLog,
+       .version = COREHOLD_VERSION},
+      log);
+  return served ? kExitDone : fail(wrap("the agent cannot start", served.error()));
+}
+
+std::string is_given(const std::string& value) { return value.empty() ? "must not be empty" : ""; }
+
+}  // namespace
+
+void add_agent(CLI::App& root, int& exit_code) {
+  CLI::App* command = root.add_subcommand("agent", "Run a node: give its CPUs to containers");
+  const auto arguments = std::make_shared<Arguments>();  // outlives this call, with the callback
+  command->add_option("--config", arguments->config, "How the node is configured")
+      ->type_name("FILE")
+      ->check(is_given);
+  command
+      ->add_option("--root", arguments->root,
+                   "Where the node keeps its state (default: /var/lib/corehold)")
+      ->type_name("DIR")
+      ->check(is_given);
+  command->add_option("--simulate", arguments->simulate, "Be a node of a machine that is not there")
+      ->type_name("TOPOLOGY")
+      ->check(is_given);
+  command->add_flag("--recover", arguments->recover,
+                    "Move a damaged checkpoint or store aside and rebuild it from what runs");
+  command->add_option("--log-level", arguments->log_level, "How much to say (default: info)")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+  command->footer(kFooter);
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace corehold

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manager/facts.h"
+
+#include <algorithm>
+
+namespace corehold {
+namespace {
+
+const ContainerRecord* record_of(const PodRecord& record, const std::string& name) {
+  const auto found = record.containers.find(name);
+  return found == record.containers.end() ? nullptr : &found->second;
+}
+
+bool has_ended(const PodRecord& record, const std::string& name) {
+  const ContainerRecord* found = record_of(record, name);
+  return found != nullptr && found->ended;
+}
+
+bool has_succeeded(const PodRecord& record, const std::string& name) {
+  const ContainerRecord* found = record_of(record, name);
+  return found != nullptr && found->ended && found->last_exit && found->last_exit->code == 0;
+}
+
+// A sidecar holds up what comes after it only until it has run for the first time.
+bool has_run(const PodState& pod, const std::string& name) {
+  if (pod.containers.at(name).stage == Stage::kRunning) return true;
+  const ContainerRecord* found = record_of(pod.record, name);
+  return found != nullptr && found->last_exit && found->last_exit->reason != "StartError";
+}
+
+}  // namespace
+
+CpuSet may_run_on(const ContainerState& container) {
+  if (container.stage == Stage::kIdle) return {};
+  CpuSet cpus = container.confirmed;
+  if (container.asked) cpus |= *container.asked;
+  if (container.strayed) cpus |= *container.strayed;
+  return cpus;
+}
+
+bool is_run(Source source) { return source == Source::kRun || source == Source::kRunWaiting; }
+
+PodState* find_pod(NodeState& node, const std::string& uid) {
+  const auto found = node.pods.find(uid);
+  return found == node.pods.end() ? nullptr : &found->second;
+}
+
+ContainerState* find_container(NodeState& node, const ContainerRef& ref) {
+  PodState* pod = find_pod(node, ref.pod);
+  if (pod == nullptr) return nullptr;
+  const auto found = pod->containers.find(ref.container);
+  return found == pod->containers.end() ? nullptr : &found->second;
+}
+
+bool restarts(const PodRecord& record, const Container& container, int code) {
+  if (is_run(record.source)) return false;
+  if (container.kind == Container::Kind::kSidecar) return true;
+  const std::string& policy =
+      container.restart_policy.empty() ? record.pod.restart_policy : container.restart_policy;
+  if (policy == "Never") return false;
+  if (policy == "OnFailure" || container.kind == Container::Kind::kInit) return code != 0;
+  return true;
+}
+
+bool has_failed_init(const PodRecord& record) {
+  const auto& inits = record.pod.init_containers;
+  return std::any_of(inits.begin(), inits.end(), [&](const Container& container) {
+    return container.kind == Container::Kind::kInit && has_ended(record, container.name) &&
+           !has_succeeded(record, container.name);
+  });
+}
+
+bool have_apps_ended(const PodRecord& record) {
+  const auto& apps = record.pod.containers;
+  return std::all_of(apps.begin(), apps.end(),
+                     [&](const Container& container) { return has_ended(record, container.name); });
+}
+
+bool is_stopping(const PodState& pod) {
+  return pod.record.failed || pod.stored_deletion.at != WallTime{} || has_failed_init(pod.record) ||
+         have_apps_ended(pod.record);
+}
+
+bool is_quiet(const PodState& pod) {
+  return std::all_of(pod.containers.begin(), pod.containers.end(),
+                     [](const auto& entry) { return entry.second.stage == Stage::kIdle; });
+}
+
+bool has_finished(const PodState& pod) { return is_stopping(pod) && is_quiet(pod); }
+
+bool is_leaving(const PodState& pod) {
+  return pod.stored_deletion.at != WallTime{} || is_run(pod.record.source);
+}
+
+std::vector<const Container*> whose_turn(const PodState& pod) {
+  std::vector<const Container*> turn;
+  for (const Container& container : pod.record.pod.init_containers) {
+    if (container.kind == Container::Kind::kInit) {
+      if (has_succeeded(pod.record, container.name)) continue;
+      turn.push_back(&container);
+      return turn;
+    }
+    turn.push_back(&container);
+    if (!has_run(pod, container.name)) return turn;
+  }
+  for (const Container& container : pod.record.pod.containers) turn.push_back(&container);
+  return turn;
+}
+
+bool holds_anything(const Bookings& bookings, const std::string& uid) {
+  return bookings.cpus.pods.contains(uid) || bookings.memory.pods().contains(uid) ||
+         bookings.devices.pods().contains(uid);
+}
+
+std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& node,
+                                  const ContainerRef& ref) {
+  if (!rules.pins_cpus) return std::nullopt;
+  const Holding* holding = node.durable.find(ref);
+  CpuSet cpus = holding == nullptr ? node.durable.shared : holding->assigned;
+  cpus -= node.offline;
+  if (cpus.empty()) return std::nullopt;
+  return cpus;
+}
+
+std::optional<NodeSet> wanted_mems(const ManagerRules& rules, const NodeState& node,
+                                   const ContainerRef& ref) {
+  if (!rules.memory_pinning || !rules.pins_cpus) return std::nullopt;
+  const Holding* holding = node.durable.find(ref);
+  if (holding == nullptr) return std::nullopt;
+  return rules.admission.topology.nodes_of(holding->assigned);
+}
+
+int cpu_shares(const Container& container) {
+  constexpr std::int64_t kLeast = 2;
+  constexpr std::int64_t kMost = 262'144;
+  const std::int64_t milli = container.request(kCpu).milli_value();
+  if (milli <= 0) return kLeast;
+  if (milli > kMost) return kMost;
+  return static_cast<int>(std::clamp(milli * 1024 / 1000, kLeast, kMost));
+}
+
+std::int64_t cpu_quota(const NodeState& node, const ContainerRef& ref, const Container& container) {
+  if (node.durable.find(ref) != nullptr) return 0;
+  return std::max<std::int64_t>(0, container.limit(kCpu).milli_value());
+}
+
+std::chrono::milliseconds doubled(std::chrono::milliseconds first, std::chrono::milliseconds most,
+                                  int n) {
+  for (; n > 1 && first < most; --n) first *= 2;
+  return std::min(first, most);
+}
+
+}  // namespace corehold

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Containers of admitted pods: starting them in their order, what becomes of them when
+// they end, and stopping them.
+#pragma once
+
+#include "manager/turn.h"
+
+namespace corehold {
+
+void on_started(Turn& turn, const ContainerStarted& command);
+void on_start_failed(Turn& turn, const StartFailed& command);
+void on_exited(Turn& turn, const ContainerExited& command);
+void on_kill_timer(Turn& turn, const std::string& uid);
+
+// The container's present run has ended: on record, restarted later or ended for good.
+// REQUIRES: the container is one of the pod's.
+void record_exit(Turn& turn, const ContainerRef& ref, Exit exit);
+// Nobody knows how it ended.
+Exit unknown_exit();
+
+void start_containers(Turn& turn);
+void stop_containers(Turn& turn);
+// Has the runtime forget containers that have ended for good, once that is on record.
+void remove_ended(Turn& turn);
+
+}  // namespace corehold

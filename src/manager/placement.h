@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who holds what: admission and release of pods, and the checkpoint that makes both
+// durable. While it is being written nothing here changes.
+#pragma once
+
+#include "manager/turn.h"
+
+namespace corehold {
+
+void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command);
+
+// Releases what finished pods and init containers hold, admits the waiting pods that fit,
+// and has the checkpoint written if that has changed it.
+void place_pods(Turn& turn);
+
+// Books what the pod's record says it holds of memory and devices.
+void restore_bookings(Turn& turn, const std::string& uid, const PodRecord& record);
+
+}  // namespace corehold

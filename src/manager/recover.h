@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The beginning of every life: what was stored, what the checkpoint says and what runs
+// are brought together. Nothing that runs is touched; what has ended meanwhile is
+// recorded; what is held by nobody is released.
+#pragma once
+
+#include "manager/turn.h"
+
+namespace corehold {
+
+void on_recover(Turn& turn, const Recover& command);
+
+}  // namespace corehold

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manager/saving.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "manager/facts.h"
+#include "pod/qos.h"
+#include "policy/request.h"
+
+namespace corehold {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstRetry{1'000};
+constexpr std::chrono::milliseconds kMostRetry{30'000};
+
+void wait_for_store(Turn& turn, const std::string& uid, PodState& pod, const Error& error,
+                    std::string_view what) {
+  pod.save_waits = true;
+  const auto delay = doubled(kFirstRetry, kMostRetry, ++pod.save_failures);
+  turn.warn({uid, ""}, "FailedSave", fmt::format("cannot {}: {}", what, error.message));
+  turn.emit(StartTimer{.timer = {TimerKey::Kind::kSaveRetry, {uid, ""}}, .after = delay});
+}
+
+void withdraw_deletion(PodState& pod) {
+  pod.record.deleted_at = pod.stored_deletion.at;
+  pod.record.grace = pod.stored_deletion.grace;
+}
+
+void save_failed(Turn& turn, const std::string& uid, PodState& pod, const Error& error) {
+  const std::vector<SaveWaiter> failed = std::move(pod.answered);
+  pod.answered.clear();
+  for (const SaveWaiter& waiter : failed) answer(turn, waiter.request, error);
+  if (!pod.in_store) {
+    for (const SaveWaiter& waiter : pod.waiters) answer(turn, waiter.request, error);
+    answer(turn, pod.run_request, error);
+    turn.node.pods.erase(uid);
+    return;
+  }
+  const bool deleted = std::any_of(failed.begin(), failed.end(),
+                                   [](const SaveWaiter& waiter) { return waiter.deletes; });
+  const bool asked_again = std::any_of(pod.waiters.begin(), pod.waiters.end(),
+                                       [](const SaveWaiter& waiter) { return waiter.deletes; });
+  if (deleted && !asked_again) withdraw_deletion(pod);
+  mark_changed(pod);
+  wait_for_store(turn, uid, pod, error, "save the pod");
+}
+
+// The files and processes of a pod that is about to be forgotten.
+void clear_away(Turn& turn, const std::string& uid, PodState& pod) {
+  for (auto& [name, container] : pod.containers) {
+    if (container.backing_off) {
+      turn.emit(CancelTimer{{TimerKey::Kind::kRestart, {uid, name}}});
+      container.backing_off = false;
+    }
+    if (container.removed) continue;
+    turn.emit(RemoveContainer{{uid, name}});
+    container.removed = true;
+  }
+  turn.emit(RemovePodFiles{uid});
+}
+
+}  // namespace
+
+void answer(Turn& turn, RequestId request, std::optional<Error> error) {
+  if (request != 0) turn.emit(Reply{.request = request, .error = std::move(error)});
+}
+
+PodState new_pod(const ManagerRules& rules, PodRecord record) {
+  PodState pod{.record = std::move(record)};
+  for (const Container* container : in_starting_order(pod.record.pod)) {
+    ContainerState& state = pod.containers[container->name];
+    pod.record.containers.try_emplace(container->name);
+    if (!rules.pins_cpus) continue;
+    state.exclusive =
+        request_of(pod.record.pod, *container, std::nullopt, rules.admission.pod_gates).cpus;
+  }
+  pod.stored_deletion = {.at = pod.record.deleted_at, .grace = pod.record.grace};
+  pod.sent_deletion = pod.stored_deletion;
+  return pod;
+}
+
+void mark_changed(PodState& pod) {
+  pod.changed = true;
+  pod.saved = false;
+}
+
+void on_create(Turn& turn, const CreatePod& command) {
+  const std::string& uid = command.pod.uid;
+  if (turn.node.pods.contains(uid)) {
+    answer(turn, command.request,
+           Error{Code::kConflict, fmt::format("pod {} has the UID {} of another pod",
+                                              display_name(command.pod), uid)});
+    return;
+  }
+  PodRecord record{.pod = command.pod,
+                   .source = command.source,
+                   .sequence = turn.node.next_sequence++,
+                   .created_at = turn.now.wall,
+                   .grace = termination_grace(command.pod)};
+  PodState pod = new_pod(turn.rules, std::move(record));
+  if (command.source == Source::kRun) {
+    pod.run_request = command.request;
+  } else {
+    pod.waiters.push_back({.request = command.request});
+  }
+  mark_changed(pod);
+  turn.node.pods.emplace(uid, std::move(pod));
+}
+
+void on_delete(Turn& turn, const DeletePod& command) {
+  PodState* pod = find_pod(turn.node, command.uid);
+  if (pod == nullptr) {
+    answer(turn, command.request,
+           Error{Code::kNotFound, fmt::format("there is no pod with UID {}", command.uid)});
+    return;
+  }
+  PodRecord& record = pod->record;
+  const bool again = record.deleted_at != WallTime{};
+  const auto grace = command.grace.value_or(termination_grace(record.pod));
+  if (pod->forgetting || (again && record.grace <= grace && pod->saved)) {
+    answer(turn, command.request, std::nullopt);
+    return;
+  }
+  record.grace = again ? std::min(record.grace, grace) : grace;
+  if (!again) record.deleted_at = turn.now.wall;
+  pod->waiters.push_back({.request = command.request, .deletes = true});
+  mark_changed(*pod);
+}
+
+void on_pod_saved(Turn& turn, const PodSaved& command) {
+  PodState* pod = find_pod(turn.node, command.uid);
+  if (pod == nullptr || !pod->saving) return;
+  pod->saving = false;
+  if (command.error) {
+    save_failed(turn, command.uid, *pod, *command.error);
+    return;
+  }
+  pod->in_store = true;
+  pod->save_failures = 0;
+  pod->saved = !pod->changed;
+  pod->stored_deletion = pod->sent_deletion;
+  for (const SaveWaiter& waiter : pod->answered) answer(turn, waiter.request, std::nullopt);
+  pod->answered.clear();
+}
+
+void on_pod_forgotten(Turn& turn, const PodForgotten& command) {
+  PodState* pod = find_pod(turn.node, command.uid);
+  if (pod == nullptr || !pod->forgetting) return;
+  if (command.error) {
+    pod->forgetting = false;
+    wait_for_store(turn, command.uid, *pod, *command.error, "forget the pod");
+    return;
+  }
+  if (turn.node.observing) turn.node.gone_meanwhile.insert(command.uid);
+  turn.node.pods.erase(command.uid);
+}
+
+void save_pods(Turn& turn) {
+  for (auto& [uid, pod] : turn.node.pods) {
+    if (!pod.changed || pod.saving || pod.save_waits || pod.forgetting) continue;
+    pod.changed = false;
+    pod.saving = true;
+    pod.sent_deletion = {.at = pod.record.deleted_at, .grace = pod.record.grace};
+    pod.answered = std::move(pod.waiters);
+    pod.waiters.clear();
+    turn.emit(SavePod{pod.record});
+  }
+}
+
+void forget_pods(Turn& turn) {
+  for (auto& [uid, pod] : turn.node.pods) {
+    if (!is_leaving(pod) || !has_finished(pod) || !pod.saved) continue;
+    if (pod.forgetting || pod.save_waits) continue;
+    if (holds_anything(turn.node.bookings, uid) || turn.node.durable.pods.contains(uid)) continue;
+    clear_away(turn, uid, pod);
+    turn.emit(ForgetPod{uid});
+    pod.forgetting = true;
+  }
+}
+
+}  // namespace corehold

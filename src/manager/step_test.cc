@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of pods: the order of effects from creation to deletion.
+#include "manager/step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "manager/testing.h"
+#include "pod/testing.h"
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// CPUs 0-7, siblings are neighbours, CPU 0 reserved.
+class NodeTest : public testing::Test {
+ protected:
+  TestNode node_{machine("1s4c2t"), {.reserved = cpus("0"), .reserved_count = 1}};
+
+  static Pod exclusive(const std::string& name, int cpus = 2) {
+    return pod_of(name, {"main cpu=" + std::to_string(cpus) + " memory=1Gi"});
+  }
+  static Pod shared(const std::string& name) { return pod_of(name, {"main cpu=100m..2"}); }
+};
+
+TEST_F(NodeTest, AnExclusivePodIsSavedPlacedToldAndOnlyThenStarted) {
+  EXPECT_THAT(node_.send(CreatePod{.pod = exclusive("db"), .request = 7}), ElementsAre("save db"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}),
+              ElementsAre("reply 7", "persist shared 0-1,4-7 db/main 2-3"));
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
+              ElementsAre("save db", "podinfo db main=2-3"));
+  EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), IsEmpty());
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), ElementsAre("start db/main#0 on 2-3"));
+  EXPECT_EQ(phase_of(node_.pod("db")), "Pending");
+  EXPECT_THAT(node_.send(ContainerStarted{.container = {"db", "main"}, .attempt = 0}),
+              ElementsAre("save db"));
+  EXPECT_EQ(phase_of(node_.pod("db")), "Running");
+}
+
+TEST_F(NodeTest, SharedContainersLeaveBeforeTheExclusiveOneStarts) {
+  node_.create(shared("web"));
+  node_.create(shared("job"));
+  node_.send(CreatePod{.pod = exclusive("db")});
+  node_.send(PodSaved{.uid = "db"});
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
+              ElementsAre("save db", "podinfo db main=2-3", "set job/main to 0-1,4-7",
+                          "set web/main to 0-1,4-7"));
+  EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), IsEmpty());
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), IsEmpty());
+  const CpuSet left = cpus("0-1,4-7");
+  EXPECT_THAT(node_.send(CpusetApplied{.container = {"web", "main"}, .cpus = left}), IsEmpty());
+  EXPECT_THAT(node_.send(CpusetApplied{.container = {"job", "main"}, .cpus = left}),
+              ElementsAre("start db/main#0 on 2-3"));
+}
+
+TEST_F(NodeTest, ASharedContainerThatIsJustStartingLeavesFirstToo) {
+  node_.run(CreatePod{.pod = shared("web")});
+  node_.exit("web", "main", 1);  // restarts at once; the second time it backs off
+  node_.exit("web", "main", 1);
+  node_.send(TimerFired{{TimerKey::Kind::kRestart, {"web", "main"}}});
+  EXPECT_EQ(node_.pod("web").containers.at("main").stage, Stage::kStarting);
+  EXPECT_THAT(node_.run(CreatePod{.pod = exclusive("db")}),
+              ElementsAre("save db", "persist shared 0-1,4-7 db/main 2-3", "save db",
+                          "podinfo db main=2-3"));
+  EXPECT_THAT(
+      node_.run(ContainerStarted{.container = {"web", "main"}, .attempt = 2}),
+      ElementsAre("save web", "set web/main to 0-1,4-7", "start db/main#0 on 2-3", "save db"));
+}
+
+TEST_F(NodeTest, DeletionIsSavedThenContainersEndThenCpusGoBack) {
+  node_.create(shared("web"));
+  node_.create(exclusive("db"));
+  EXPECT_THAT(node_.send(DeletePod{.uid = "db", .request = 9}), ElementsAre("save db"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}),
+              ElementsAre("reply 9", "timer kill db 30s", "terminate db/main"));
+  EXPECT_THAT(node_.send(ContainerExited{.container = {"db", "main"}, .exit = {.code = 143}}),
+              ElementsAre("save db", "cancel kill db"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}),
+              ElementsAre("persist shared 0-7", "remove db/main"));
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
+              ElementsAre("set web/main to 0-7", "remove-files db", "forget db"));
+  EXPECT_THAT(node_.send(PodForgotten{.uid = "db"}), IsEmpty());
+  EXPECT_FALSE(node_.node().pods.contains("db"));
+}
+
+TEST_F(NodeTest, AContainerThatDoesNotStopIsKilled) {
+  node_.create(exclusive("db"));
+  node_.run(DeletePod{.uid = "db", .grace = seconds(5)});
+  node_.wait(seconds(5));
+  EXPECT_THAT(node_.send(TimerFired{{TimerKey::Kind::kKill, {"db", ""}}}),
+              ElementsAre("kill db/main", "timer kill db 10s"));
+  EXPECT_EQ(node_.assigned("db", "main"), cpus("2-3"));
+}
+
+TEST_F(NodeTest, AFinishedPodStaysAndItsCpusGoBack) {
+  Pod pod = exclusive("job");
+  pod.restart_policy = "Never";
+  node_.create(pod);
+  EXPECT_THAT(node_.exit("job", "main", 0),
+              ElementsAre("save job", "persist shared 0-7", "remove job/main"));
+  EXPECT_EQ(phase_of(node_.pod("job")), "Succeeded");
+}
+
+}  // namespace
+}  // namespace corehold

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manager/testing.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "policy/none_policy.h"
+
+namespace corehold {
+namespace {
+
+std::string text_of(const ContainerRef& ref) {
+  return ref.container.empty() ? ref.pod : fmt::format("{}/{}", ref.pod, ref.container);
+}
+
+std::string_view text_of(TimerKey::Kind kind) {
+  switch (kind) {
+    case TimerKey::Kind::kRestart:
+      return "restart";
+    case TimerKey::Kind::kKill:
+      return "kill";
+    case TimerKey::Kind::kRetry:
+      return "retry";
+    case TimerKey::Kind::kSaveRetry:
+      return "save-retry";
+    case TimerKey::Kind::kReconcile:
+      return "reconcile";
+  }
+  check_failed("every kind of timer has a name", __FILE__, __LINE__);
+}
+
+std::string text_of(const TimerKey& timer) {
+  const std::string about = text_of(timer.about);
+  return fmt::format("{}{}{}", text_of(timer.kind), about.empty() ? "" : " ", about);
+}
+
+struct Line {
+  std::string operator()(const SavePod& e) const { return "save " + e.record.pod.uid; }
+  std::string operator()(const ForgetPod& e) const { return "forget " + e.uid; }
+  std::string operator()(const PersistCheckpoint& e) const {
+    std::string text = "persist shared " + e.state.shared.str();
+    for (const auto& [pod, containers] : e.state.pods) {
+      for (const auto& [name, holding] : containers) {
+        text += fmt::format(" {}/{} {}", pod, name, holding.assigned.str());
+      }
+    }
+    return text;
+  }
+  std::string operator()(const WritePodInfo& e) const {
+    std::string text = "podinfo " + e.uid;
+    for (const auto& [name, assigned] : e.assigned) {
+      if (!assigned.cpus.empty()) text += fmt::format(" {}={}", name, assigned.cpus.str());
+    }
+    return text;
+  }
+  std::string operator()(const SetCpuset& e) const {
+    return fmt::format("set {} to {}{}", text_of(e.container), e.cpus.str(),
+                       e.mems ? " mems " + e.mems->str() : "");
+  }
+  std::string operator()(const StartContainer& e) const {
+    return fmt::format("start {}#{} on {}{}", text_of(e.container), e.attempt, e.cpus.str(),
+                       e.mems ? " mems " + e.mems->str() : "");
+  }
+  std::string operator()(const SignalContainer& e) const {
+    return fmt::format("{} {}", e.signal == StopSignal::kKill ? "kill" : "terminate",
+                       text_of(e.container));
+  }
+  std::string operator()(const RemoveContainer& e) const {
+    return "remove " + text_of(e.container);
+  }
+  std::string operator()(const RemovePodFiles& e) const { return "remove-files " + e.uid; }
+  std::string operator()(const StartTimer& e) const {
+    return fmt::format("timer {} {}s", text_of(e.timer),
+                       static_cast<double>(e.after.count()) / 1000);
+  }
+  std::string operator()(const CancelTimer& e) const { return "cancel " + text_of(e.timer); }
+  std::string operator()(const Observe&) const { return "observe"; }
+  std::string operator()(const EmitEvent& e) const {
+    const std::string about = text_of(e.about);
+    return fmt::format("{}{}{}", e.reason, about.empty() ? "" : " ", about);
+  }
+  std::string operator()(const CountMetric& e) const { return e.name; }
+  std::string operator()(const Reply& e) const {
+    return fmt::format("reply {}{}", e.request, e.error ? " " + e.error->message : "");
+  }
+};
+
+// What success answers; nothing for effects without a result, and for timers.
+struct Answer {
+  std::optional<Command> operator()(const SavePod& e) const {
+    return PodSaved{.uid = e.record.pod.uid};
+  }
+  std::optional<Command> operator()(const ForgetPod& e) const { return PodForgotten{.uid = e.uid}; }
+  std::optional<Command> operator()(const PersistCheckpoint& e) const {
+    return CheckpointSaved{.revision = e.revision};
+  }
+  std::optional<Command> operator()(const WritePodInfo& e) const {
+    return PodInfoWritten{.uid = e.uid};
+  }
+  std::optional<Command> operator()(const SetCpuset& e) const {
+    return CpusetApplied{.container = e.container, .cpus = e.cpus};
+  }
+  std::optional<Command> operator()(const StartContainer& e) const {
+    return ContainerStarted{.container = e.container, .attempt = e.attempt};
+  }
+  template <typename Other>
+  std::optional<Command> operator()(const Other&) const {
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+std::string line_of(const Effect& effect) { return std::visit(Line{}, effect); }
+
+TestNode::TestNode(Topology topology, StaticConfig config, bool pins)
+    : topology_(std::make_unique<Topology>(std::move(topology))) {
+  if (!config.reserved.empty()) config.reserved_count = config.reserved.size();
+  auto policy = StaticPolicy::make(*topology_, config);
+  CHECK(policy.has_value());
+  const Rules invariants = policy->rules();
+  if (pins) {
+    policy_ = std::make_unique<StaticPolicy>(*std::move(policy));
+  } else {
+    policy_ = std::make_unique<NonePolicy>();
+  }
+  empty_ = *policy_->start({});
+  rules_ = std::make_unique<ManagerRules>(
+      ManagerRules{.admission = {.topology = *topology_, .policy = *policy_},
+                   .invariants = invariants,
+                   .pins_cpus = pins});
+  run(Recover{.cpus = empty_, .online = topology_->cpus()});
+}
+
+CpuSet TestNode::assigned(const std::string& uid, const std::string& container) const {
+  const Holding* holding = node_.bookings.cpus.find({uid, container});
+  return holding == nullptr ? CpuSet{} : holding->assigned;
+}
+
+std::vector<std::string> TestNode::send(const Command& command) {
+  Outcome outcome = step(*rules_, std::move(node_), command, now_);
+  node_ = std::move(outcome.node);
+  last_ = std::move(outcome.effects);
+  for (const std::string& violation : violations(*rules_, node_)) {
+    std::fprintf(stderr, "%s\n", violation.c_str());
+    CHECK(false && "the node is sound");
+  }
+  std::vector<std::string> lines;
+  for (const Effect& effect : last_) {
+    if (std::holds_alternative<EmitEvent>(effect)) {
+      events_.push_back(line_of(effect));
+    } else if (std::holds_alternative<CountMetric>(effect)) {
+      counts_.push_back(line_of(effect));
+    } else {
+      lines.push_back(line_of(effect));
+    }
+  }
+  return lines;
+}
+
+std::vector<Command> TestNode::answers() const {
+  std::vector<Command> commands;
+  for (const Effect& effect : last_) {
+    if (auto command = std::visit(Answer{}, effect)) commands.push_back(*std::move(command));
+  }
+  return commands;
+}
+
+std::vector<std::string> TestNode::run(const Command& command) {
+  std::vector<std::string> lines = send(command);
+  const std::vector<std::string> more = run_answers();
+  lines.insert(lines.end(), more.begin(), more.end());
+  return lines;
+}
+
+std::vector<std::string> TestNode::run_answers() {
+  std::vector<std::string> lines;
+  std::vector<Command> open = answers();
+  for (std::size_t next = 0; next < open.size(); ++next) {
+    const Command command = open[next];
+    for (std::string& line : send(command)) lines.push_back(std::move(line));
+    for (Command& answer : answers()) open.push_back(std::move(answer));
+  }
+  last_.clear();
+  return lines;
+}
+
+std::vector<std::string> TestNode::exit(const std::string& uid, const std::string& container,
+                                        int code) {
+  return run(ContainerExited{.container = {uid, container},
+                             .attempt = pod(uid).record.containers.at(container).exits,
+                             .exit = {.code = code, .finished_at = now_.wall}});
+}
+
+void TestNode::wait(std::chrono::milliseconds time) {
+  now_.steady += time;
+  now_.wall += time;
+}
+
+std::vector<std::string> TestNode::take_events() { return std::exchange(events_, {}); }
+std::vector<std::string> TestNode::take_counts() { return std::exchange(counts_, {}); }
+
+std::vector<std::string> TestNode::recover(Recover command) {
+  forget_everything();
+  if (command.online.empty()) command.online = topology_->cpus();
+  return send(command);
+}
+
+void TestNode::forget_everything() {
+  node_ = NodeState{};
+  last_.clear();
+  events_.clear();
+  counts_.clear();
+}
+
+}  // namespace corehold

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cgroup_directory.h"
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "sys/directory.h"
+#include "sys/file.h"
+#include "sys/kernel_file.h"
+#include "sys/process.h"
+
+namespace corehold {
+namespace {
+
+void add_numbers(std::string_view text, std::set<pid_t>& numbers) {
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  while (at < end) {
+    pid_t number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    // 0 is somebody whom this process cannot name: another PID namespace.
+    if (error == std::errc{} && number > 0) numbers.insert(number);
+    at = std::find(next, end, '\n');
+    if (at < end) ++at;
+  }
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as cgroups are nested
+Result<void> add_members(const std::string& cgroup, std::string_view file,
+                         std::set<pid_t>& members) {
+  const auto text = read_kernel_file(fmt::format("{}/{}", cgroup, file));
+  if (text) {
+    add_numbers(*text, members);
+  } else if (text.error().code != Code::kNotFound &&
+             // A threaded cgroup of v2 has no processes of its own; its parent lists them.
+             !text.error().message.ends_with("EOPNOTSUPP")) {
+    return text.error();
+  }
+  for (const std::string& child : children_of(cgroup)) TRY(add_members(child, file, members));
+  return {};
+}
+
+bool has_ended(pid_t pid) {
+  const auto status = status_of(pid);
+  return !status || status->state == 'Z' || status->state == 'X';
+}
+
+template <typename Set>
+Result<Set> read_list(const std::string& path) {
+  const std::string text = TRY(read_kernel_file(path));
+  auto set = Set::parse(text);
+  if (!set) return wrap(path, set.error());
+  return set;
+}
+
+}  // namespace
+
+Result<std::set<pid_t>> members_of(const std::string& cgroup, std::string_view file) {
+  std::set<pid_t> members;
+  TRY(add_members(cgroup, file, members));
+  return members;
+}
+
+std::vector<std::string> children_of(const std::string& cgroup) {
+  std::vector<std::string> children;
+  const auto names = entries_of(cgroup);
+  if (!names) return children;
+  for (const std::string& name : *names) {
+    std::string path = cgroup + "/" + name;
+    if (is_cgroup(path)) children.push_back(std::move(path));
+  }
+  return children;
+}
+
+bool is_cgroup(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+Result<void> make_cgroup(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return {};
+  return Error{Code::kIo, fmt::format("make cgroup {}: {}", path, errno_name(errno))};
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as cgroups are nested
+Result<bool> remove_cgroup(const std::string& path) {
+  for (const std::string& child : children_of(path)) {
+    if (!TRY(remove_cgroup(child))) return false;
+  }
+  if (::rmdir(path.c_str()) == 0 || errno == ENOENT) return true;
+  if (errno == EBUSY || errno == ENOTEMPTY) return false;
+  return Error{Code::kIo, fmt::format("remove cgroup {}: {}", path, errno_name(errno))};
+}
+
+void remove_if_empty(const std::string& path) { static_cast<void>(::rmdir(path.c_str())); }
+
+std::vector<pid_t> alive(const std::set<pid_t>& pids) {
+  std::vector<pid_t> found;
+  for (const pid_t pid : pids) {
+    if (!has_ended(pid)) found.push_back(pid);
+  }
+  return found;
+}
+
+Result<void> kill_each(const std::vector<pid_t>& pids) {
+  for (const pid_t pid : pids) {
+    if (pid <= 1 || pid == ::getpid()) continue;
+    if (::kill(pid, SIGKILL) != 0 && errno != ESRCH) {
+      return Error{Code::kIo, fmt::format("kill process {}: {}", pid, errno_name(errno))};
+    }
+  }
+  return {};
+}
+
+std::vector<pid_t> outside(const std::vector<pid_t>& processes, const std::set<pid_t>& members) {
+  std::vector<pid_t> found;
+  for (const pid_t process : processes) {
+    for (const pid_t thread : threads_of(process)) {
+      if (!members.contains(thread) && !has_ended(thread)) found.push_back(thread);
+    }
+  }
+  return found;
+}
+
+Result<CpuSet> read_cpus(const std::string& path) { return read_list<CpuSet>(path); }
+
+Result<NodeSet> read_nodes(const std::string& path) { return read_list<NodeSet>(path); }
+
+void forget_affinity(pid_t pid) {
+  std::array<unsigned char, 1024> everywhere{};
+  everywhere.fill(0xff);
+  for (const pid_t thread : threads_of(pid)) {
+    static_cast<void>(::sched_setaffinity(thread, everywhere.size(),
+                                          reinterpret_cast<const cpu_set_t*>(everywhere.data())));
+  }
+}
+
+std::string setting_cpus(std::string_view pod, std::string_view container, const CpuSet& cpus) {
+  return fmt::format("set CPUs of container {} (pod {}) to {}", container, pod, cpus.str());
+}
+
+}  // namespace corehold

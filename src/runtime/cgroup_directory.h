@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What cgroup v1 and v2 have in common: directories with control files, nested ones made
+// by the container itself included.
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cpuset/cpu_set.h"
+
+namespace corehold {
+
+// Process (or, from "tasks" and "cgroup.threads", thread) numbers in a control file of this
+// cgroup and of all below it. What is not there holds nobody.
+Result<std::set<pid_t>> members_of(const std::string& cgroup, std::string_view file);
+
+// The cgroups directly below; empty when there is no such cgroup.
+std::vector<std::string> children_of(const std::string& cgroup);
+
+bool is_cgroup(const std::string& path);
+
+// One level; one that is there is no error.
+Result<void> make_cgroup(const std::string& path);
+
+// Removes it and all below. False: somebody is still in there.
+Result<bool> remove_cgroup(const std::string& path);
+
+// The same where somebody else may still need it: what cannot be removed stays.
+void remove_if_empty(const std::string& path);
+
+// Of those that still exist and are no zombies.
+std::vector<pid_t> alive(const std::set<pid_t>& pids);
+
+// SIGKILL to each, but never to this process or the machine's first. ESRCH is no error.
+Result<void> kill_each(const std::vector<pid_t>& pids);
+
+// The threads of these processes that are not in `members` and were not just about to end.
+std::vector<pid_t> outside(const std::vector<pid_t>& processes, const std::set<pid_t>& members);
+
+// A control file that holds a list of CPUs or NUMA nodes.
+Result<CpuSet> read_cpus(const std::string& path);
+Result<NodeSet> read_nodes(const std::string& path);
+
+// Threads of a process may run wherever their cgroup lets them: forgets what they, or whoever
+// started them, chose before.
+void forget_affinity(pid_t pid);
+
+// Whose cgroup it is, for messages: "set CPUs of container main (pod UID) to 2-5".
+std::string setting_cpus(std::string_view pod, std::string_view container, const CpuSet& cpus);
+
+}  // namespace corehold

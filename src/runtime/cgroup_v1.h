@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Confinement by cgroup v1: <cpuset>/corehold/<pod>/<container>, and the same in the cpu
+// hierarchy where there is one. A cpuset of v1 must lie within its parent's, so sets
+// shrink from the bottom up and grow from the top down; cpusets that a container has made
+// inside its own follow.
+#pragma once
+
+#include "runtime/confinement.h"
+
+namespace corehold {
+
+class CgroupV1 : public Confinement {
+ public:
+  struct Places {
+    std::string cpuset{};  // where the hierarchies are mounted
+    std::string cpu{};     // "": there is none
+    std::string name{};    // of the top cgroup
+  };
+
+  explicit CgroupV1(Places places) : places_(std::move(places)) {}
+
+  RuntimeAbilities abilities() const override;
+  boost::json::object describe() const override;
+  Result<void> confine(const Body& body, const Confines& confines) const override;
+  Result<void> place(const Body& body, pid_t pid) const override;
+  Result<Sight> look(const Body& body) const override;
+  Result<std::size_t> kill(const Body& body) const override;
+  Result<bool> remove(const Body& body) const override;
+
+ private:
+  std::string cpuset_of(const ContainerRef& container) const;
+  std::string cpu_of(const ContainerRef& container) const;
+  Result<void> set_cpuset(const ContainerRef& container, const Confines& confines) const;
+  Result<void> check_taken(const std::string& cgroup, const CpuSet& cpus) const;
+  Result<void> set_cpu(const ContainerRef& container, const Confines& confines) const;
+  Result<std::vector<pid_t>> strays(const Body& body) const;
+  Result<void> bring_back(const Body& body) const;
+
+  Places places_;
+};
+
+}  // namespace corehold

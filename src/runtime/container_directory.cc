@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/container_directory.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+
+#include "pod/json_field.h"
+#include "pod/pod_json.h"
+#include "sys/directory.h"
+#include "sys/file.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kMaxBytes = std::size_t{16} * 1024 * 1024;
+
+std::int64_t integer_in(const json::object& object, std::string_view key) {
+  const json::value* value = field(object, key);
+  if (value == nullptr) return 0;
+  if (value->is_int64()) return value->get_int64();
+  return value->is_uint64() ? static_cast<std::int64_t>(value->get_uint64()) : 0;
+}
+
+std::string text_of(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : "";
+}
+
+std::string text_in(const json::object& object, std::string_view key) {
+  const json::value* value = field(object, key);
+  return value != nullptr ? text_of(*value) : "";
+}
+
+bool flag_in(const json::object& object, std::string_view key) {
+  const json::value* value = field(object, key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+json::array array_in(const json::object& object, std::string_view key) {
+  const json::value* value = field(object, key);
+  return value != nullptr && value->is_array() ? value->get_array() : json::array{};
+}
+
+json::object object_in(const json::object& object, std::string_view key) {
+  const json::value* value = field(object, key);
+  return value != nullptr && value->is_object() ? value->get_object() : json::object{};
+}
+
+Result<json::object> parse_object(std::string_view text) {
+  const json::value value = TRY(parse_json(text));
+  if (!value.is_object()) return Error{Code::kCorrupt, "not an object"};
+  return value.get_object();
+}
+
+json::object confines_to_json(const Confines& confines) {
+  json::object object{{"cpus", confines.cpus.str()},
+                      {"cpuShares", confines.cpu_shares},
+                      {"quotaMillis", confines.quota_millis}};
+  if (confines.mems) object["mems"] = confines.mems->str();
+  return object;
+}
+
+Result<Confines> confines_from_json(const json::object& object) {
+  Confines confines{.cpus = TRY(CpuSet::parse(text_in(object, "cpus"))),
+                    .cpu_shares = static_cast<int>(integer_in(object, "cpuShares")),
+                    .quota_millis = integer_in(object, "quotaMillis")};
+  if (field(object, "mems") != nullptr)
+    confines.mems = TRY(NodeSet::parse(text_in(object, "mems")));
+  return confines;
+}
+
+json::object mount_to_json(const Mount& mount) {
+  return {{"source", mount.source},
+          {"subPath", mount.sub_path},
+          {"target", mount.target},
+          {"readOnly", mount.read_only},
+          {"mayCreate", mount.may_create}};
+}
+
+Mount mount_from_json(const json::object& object) {
+  return {.source = text_in(object, "source"),
+          .target = text_in(object, "target"),
+          .read_only = flag_in(object, "readOnly"),
+          .sub_path = text_in(object, "subPath"),
+          .may_create = flag_in(object, "mayCreate")};
+}
+
+json::object launch_to_json(const Launch& launch) {
+  json::object object{
+      {"pod", launch.container.pod}, {"container", launch.container.container},
+      {"attempt", launch.attempt},   {"workingDirectory", launch.working_directory},
+      {"logPath", launch.log_path},  {"confines", confines_to_json(launch.confines)},
+      {"attached", launch.attached}, {"attachedTo", launch.attached_to},
+      {"manifest", launch.manifest}, {"noNewPrivileges", launch.no_new_privileges}};
+  json::array command;
+  for (const std::string& word : launch.command) command.emplace_back(word);
+  object["command"] = std::move(command);
+  json::array environment;
+  for (const auto& [name, value] : launch.environment) {
+    environment.emplace_back(json::array{name, value});
+  }
+  object["environment"] = std::move(environment);
+  if (launch.user) object["user"] = *launch.user;
+  if (launch.group) object["group"] = *launch.group;
+  json::array groups;
+  for (const gid_t group : launch.groups) groups.emplace_back(group);
+  object["groups"] = std::move(groups);
+  json::array mounts;
+  for (const Mount& mount : launch.mounts) mounts.emplace_back(mount_to_json(mount));
+  object["mounts"] = std::move(mounts);
+  return object;
+}
+
+Result<Launch> launch_from_json(const json::object& object) {
+  Launch launch{
+      .container = {.pod = text_in(object, "pod"), .container = text_in(object, "container")},
+      .attempt = static_cast<int>(integer_in(object, "attempt")),
+      .working_directory = text_in(object, "workingDirectory"),
+      .log_path = text_in(object, "logPath"),
+      .manifest = text_in(object, "manifest"),
+      .confines = TRY(confines_from_json(object_in(object, "confines"))),
+      .attached = static_cast<pid_t>(integer_in(object, "attached")),
+      .attached_to = static_cast<pid_t>(integer_in(object, "attachedTo")),
+      .no_new_privileges = flag_in(object, "noNewPrivileges")};
+  for (const json::value& word : array_in(object, "command")) {
+    launch.command.push_back(text_of(word));
+  }
+  for (const json::value& pair : array_in(object, "environment")) {
+    if (!pair.is_array() || pair.get_array().size() != 2) continue;
+    launch.environment.emplace_back(text_of(pair.get_array()[0]), text_of(pair.get_array()[1]));
+  }
+  if (field(object, "user") != nullptr) {
+    launch.user = static_cast<uid_t>(integer_in(object, "user"));
+  }
+  if (field(object, "group") != nullptr) {
+    launch.group = static_cast<gid_t>(integer_in(object, "group"));
+  }
+  for (const json::value& group : array_in(object, "groups")) {
+    if (group.is_int64()) launch.groups.push_back(static_cast<gid_t>(group.get_int64()));
+  }
+  for (const json::value& mount : array_in(object, "mounts")) {
+    if (mount.is_object()) launch.mounts.push_back(mount_from_json(mount.get_object()));
+  }
+  return launch;
+}
+
+Result<void> write_process(const std::string& path, const StoredProcess& stored) {
+  const json::object object{{"pid", stored.process.pid},
+                            {"startTime", stored.process.start_time},
+                            {"bootId", boot_id()},
+                            {"startedAt", stored.started_at.count()}};
+  return replace_file(path, json::serialize(object) + "\n");
+}
+
+std::optional<StoredProcess> read_process(const std::string& path) {
+  const auto text = read_file(path, kMaxBytes);
+  if (!text) return std::nullopt;
+  const auto object = parse_object(*text);
+  if (!object || text_in(*object, "bootId") != boot_id()) return std::nullopt;
+  return StoredProcess{
+      .process = {.pid = static_cast<pid_t>(integer_in(*object, "pid")),
+                  .start_time = static_cast<std::uint64_t>(integer_in(*object, "startTime"))},
+      .started_at = std::chrono::milliseconds(integer_in(*object, "startedAt"))};
+}
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.size() <= 253 &&
+         name.find_first_of(std::string_view("/\n\0", 3)) == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<void> check_names(const ContainerRef& container) {
+  if (!is_name(container.pod)) {
+    return Error{Code::kInvalid,
+                 fmt::format("pod UID {} cannot be the name of a directory", shown(container.pod))};
+  }
+  if (!is_name(container.container)) {
+    return Error{Code::kInvalid, fmt::format("container name {} cannot be the name of a directory",
+                                             shown(container.container))};
+  }
+  return {};
+}
+
+std::string exit_to_json(const RuntimeExit& exit) {
+  return json::serialize(json::object{{"code", exit.code},
+                                      {"signal", exit.signal},
+                                      {"known", exit.known},
+                                      {"message", exit.message},
+                                      {"finishedAt", exit.finished_at.count()}});
+}
+
+std::optional<RuntimeExit> exit_from_json(std::string_view text) {
+  const auto object = parse_object(text);
+  if (!object) return std::nullopt;
+  return RuntimeExit{.code = static_cast<int>(integer_in(*object, "code")),
+                     .signal = static_cast<int>(integer_in(*object, "signal")),
+                     .known = flag_in(*object, "known"),
+                     .message = text_in(*object, "message"),
+                     .finished_at = std::chrono::milliseconds(integer_in(*object, "finishedAt"))};
+}
+
+ContainerDirectory ContainerDirectory::of(const std::string& root, const ContainerRef& container) {
+  return ContainerDirectory(
+      fmt::format("{}/containers/{}/{}", root, container.pod, container.container));
+}
+
+Result<std::vector<ContainerRef>> ContainerDirectory::all(const std::string& root) {
+  std::vector<ContainerRef> found;
+  const std::string top = root + "/containers";
+  const auto pods = entries_of(top);
+  if (!pods) {
+    if (pods.error().code == Code::kNotFound) return found;
+    return pods.error();
+  }
+  for (const std::string& pod : *pods) {
+    const auto containers = entries_of(top + "/" + pod);
+    if (!containers) continue;
+    for (const std::string& container : *containers) {
+      found.push_back({.pod = pod, .container = container});
+    }
+  }
+  return found;
+}
+
+Result<void> ContainerDirectory::make() const {
+  TRY(remove_tree(path_));
+  return make_directories(path_, 0755);
+}
+
+Result<void> ContainerDirectory::remove() const {
+  TRY(remove_tree(path_));
+  static_cast<void>(::rmdir(path_.substr(0, path_.rfind('/')).c_str()));
+  return {};
+}
+
+Result<void> ContainerDirectory::write_launch(const StoredLaunch& stored) const {
+  json::object object = launch_to_json(stored.launch);
+  object["confinement"] = stored.confinement;
+  return replace_file(path_ + "/launch.json", json::serialize(object) + "\n");
+}
+
+Result<StoredLaunch> ContainerDirectory::read_launch() const {
+  const std::string path = path_ + "/launch.json";
+  const std::string text = TRY(read_file(path, kMaxBytes));
+  const auto object = parse_object(text);
+  if (!object) return Error{Code::kCorrupt, fmt::format("{}: {}", path, object.error().message)};
+  const auto launch = launch_from_json(*object);
+  if (!launch) return Error{Code::kCorrupt, fmt::format("{}: {}", path, launch.error().message)};
+  return StoredLaunch{.launch = *launch, .confinement = object_in(*object, "confinement")};
+}
+
+Result<void> ContainerDirectory::write_keeper(const StoredProcess& keeper) const {
+  return write_process(path_ + "/keeper.json", keeper);
+}
+
+Result<void> ContainerDirectory::write_main(const StoredProcess& main) const {
+  return write_process(path_ + "/main.json", main);
+}
+
+std::optional<StoredProcess> ContainerDirectory::read_keeper() const {
+  return read_process(path_ + "/keeper.json");
+}
+
+std::optional<StoredProcess> ContainerDirectory::read_main() const {
+  return read_process(path_ + "/main.json");
+}
+
+bool ContainerDirectory::has_keeper() const {
+  struct stat status {};
+  return ::lstat((path_ + "/keeper.json").c_str(), &status) == 0;
+}
+
+Result<void> ContainerDirectory::write_exit(const RuntimeExit& exit) const {
+  return write_file_atomically(path_ + "/exit.json", exit_to_json(exit) + "\n");
+}
+
+std::optional<RuntimeExit> ContainerDirectory::read_exit() const {
+  const auto text = read_file(path_ + "/exit.json", kMaxBytes);
+  return text ? exit_from_json(*text) : std::nullopt;
+}
+
+}  // namespace corehold

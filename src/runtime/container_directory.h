@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the runtime keeps of a container on disk, in <root>/containers/<pod uid>/<name>/:
+//
+//   launch.json   what was to be started, how it is confined, and the pod's manifest
+//   keeper.json   the monitor (or the client of `corehold run`), from before it may start
+//   main.json     the container's main process
+//   exit.json     how it ended; written once nothing of the container runs any more
+//
+// Each file is replaced whole, so that an agent or a monitor killed at any moment leaves
+// records that can be read.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "base/result.h"
+#include "runtime/runtime.h"
+#include "sys/process.h"
+
+namespace corehold {
+
+struct StoredLaunch {
+  Launch launch{};
+  boost::json::object confinement{};  // Confinement::describe()
+};
+
+struct StoredProcess {
+  ProcessId process{};
+  std::chrono::milliseconds started_at{};  // since the Unix epoch
+};
+
+class ContainerDirectory {
+ public:
+  explicit ContainerDirectory(std::string path) : path_(std::move(path)) {}
+  static ContainerDirectory of(const std::string& root, const ContainerRef& container);
+
+  // Every container there is a directory of.
+  static Result<std::vector<ContainerRef>> all(const std::string& root);
+
+  const std::string& path() const { return path_; }
+
+  // Makes an empty directory, in the place of an earlier attempt's.
+  Result<void> make() const;
+  // Removes it, and its pod's when it was the last.
+  Result<void> remove() const;
+
+  Result<void> write_launch(const StoredLaunch& stored) const;
+  Result<StoredLaunch> read_launch() const;
+
+  Result<void> write_keeper(const StoredProcess& keeper) const;
+  Result<void> write_main(const StoredProcess& main) const;
+  // No value: none was written, it cannot be read, or it was before the machine was booted.
+  std::optional<StoredProcess> read_keeper() const;
+  std::optional<StoredProcess> read_main() const;
+  bool has_keeper() const;
+
+  // Survives a power cut.
+  Result<void> write_exit(const RuntimeExit& exit) const;
+  std::optional<RuntimeExit> read_exit() const;
+
+ private:
+  std::string path_;
+};
+
+// How an end is written: in exit.json, and on the way from the monitor to the agent.
+std::string exit_to_json(const RuntimeExit& exit);
+std::optional<RuntimeExit> exit_from_json(std::string_view text);
+
+// kInvalid unless both names can be names of directories.
+Result<void> check_names(const ContainerRef& container);
+
+}  // namespace corehold

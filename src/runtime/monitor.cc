@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/monitor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "runtime/confinement.h"
+#include "runtime/container_child.h"
+#include "runtime/container_directory.h"
+#include "runtime/log_file.h"
+#include "sys/descriptor.h"
+#include "sys/directory.h"
+#include "sys/file.h"
+
+namespace corehold {
+namespace {
+
+// As container runtimes say it: the command could not be started.
+constexpr int kNotStarted = 128;
+constexpr auto kLongestPause = std::chrono::milliseconds(20);
+constexpr int kExitTries = 10;
+
+std::chrono::nanoseconds wall_clock() {
+  return std::chrono::system_clock::now().time_since_epoch();
+}
+
+std::chrono::milliseconds wall_millis() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(wall_clock());
+}
+
+void tell(std::string_view line) {
+  const std::string text = fmt::format("{}\n", line);
+  static_cast<void>(::send(kMonitorChannel, text.data(), text.size(), MSG_NOSIGNAL));
+}
+
+bool is_told_to_go() {
+  std::array<char, 3> word{};
+  std::size_t got = 0;
+  while (got < word.size()) {
+    const ssize_t now = ::read(kMonitorChannel, word.data() + got, word.size() - got);
+    if (now < 0 && errno == EINTR) continue;
+    if (now <= 0) return false;
+    got += static_cast<std::size_t>(now);
+  }
+  return std::string_view(word.data(), word.size()) == "go\n";
+}
+
+// Both ends close-on-exec.
+struct Pipe {
+  Descriptor reader{-1};
+  Descriptor writer{-1};
+
+  Result<void> open() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+      return Error{Code::kIo, fmt::format("pipe: {}", errno_name(errno))};
+    }
+    reader.reset(ends[0]);
+    writer.reset(ends[1]);
+    return {};
+  }
+};
+
+class Monitor {
+ public:
+  Monitor(ContainerDirectory directory, StoredLaunch stored,
+          std::unique_ptr<Confinement> confinement)
+      : directory_(std::move(directory)),
+        launch_(std::move(stored.launch)),
+        confinement_(std::move(confinement)),
+        body_{.container = launch_.container, .directory = directory_.path(), .keeper = ::getpid()},
+        log_(launch_.log_path.empty() ? "/dev/null" : launch_.log_path, {}) {}
+
+  // Fails when the command could not be started.
+  Result<void> start();
+  RuntimeExit wait();
+
+ private:
+  void pump(const Descriptor& from, LogStream stream);
+  void reap();
+  void end_the_rest();
+
+  ContainerDirectory directory_;
+  Launch launch_;
+  std::unique_ptr<Confinement> confinement_;
+  Body body_;
+  LogWriter log_;
+  Descriptor signals_{-1};
+  Pipe out_{};
+  Pipe error_{};
+  pid_t main_ = 0;
+  std::optional<int> status_{};  // of the main process, as waitpid gives it
+};
+
+Result<void> Monitor::start() {
+  sigset_t child{};
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  if (::sigprocmask(SIG_BLOCK, &child, nullptr) != 0) {
+    return Error{Code::kIo, fmt::format("sigprocmask: {}", errno_name(errno))};
+  }
+  signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_.is_open()) {
+    return Error{Code::kIo, fmt::format("signalfd: {}", errno_name(errno))};
+  }
+  Pipe trouble;
+  TRY(out_.open());
+  TRY(error_.open());
+  TRY(trouble.open());
+  const pid_t monitor = ::getpid();
+  main_ = ::fork();
+  if (main_ < 0) return Error{Code::kIo, fmt::format("fork: {}", errno_name(errno))};
+  if (main_ == 0) {
+    const Error error =
+        become_container(launch_, *confinement_, body_,
+                         {.out = out_.writer.get(), .error = error_.writer.get()}, monitor);
+    static_cast<void>(write_all(trouble.writer.get(), error.message));
+    ::_exit(kNotStarted);
+  }
+  out_.writer.close();
+  error_.writer.close();
+  trouble.writer.close();
+  if (const auto process = identify(main_)) {
+    TRY(directory_.write_main({.process = *process, .started_at = wall_millis()}));
+  }
+  // Ends when the command runs, or when the child has said what was wrong.
+  const std::string message = TRY(read_stream(trouble.reader.get(), "child", 65536));
+  if (!message.empty()) return Error{Code::kIo, message};
+  return {};
+}
+
+void Monitor::pump(const Descriptor& from, LogStream stream) {
+  std::array<char, 65536> buffer{};
+  const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
+  if (got <= 0) return;
+  log_.write(stream, std::string_view(buffer.data(), static_cast<std::size_t>(got)), wall_clock());
+}
+
+void Monitor::reap() {
+  std::array<char, sizeof(signalfd_siginfo)> buffer{};
+  while (::read(signals_.get(), buffer.data(), buffer.size()) > 0) {
+  }
+  while (true) {
+    int status = 0;
+    const pid_t ended = ::waitpid(-1, &status, WNOHANG);
+    if (ended <= 0) return;
+    if (ended == main_) status_ = status;
+  }
+}
+
+// Handles whatever is there to be handled; false once both outputs are closed.
+bool pump_once(std::array<pollfd, 3>& watched, int timeout) {
+  while (::poll(watched.data(), watched.size(), timeout) < 0 && errno == EINTR) {
+  }
+  return watched[0].fd >= 0 || watched[1].fd >= 0;
+}
+
+RuntimeExit Monitor::wait() {
+  std::array<pollfd, 3> watched{{{.fd = out_.reader.get(), .events = POLLIN, .revents = 0},
+                                 {.fd = error_.reader.get(), .events = POLLIN, .revents = 0},
+                                 {.fd = signals_.get(), .events = POLLIN, .revents = 0}}};
+  const auto serve = [&](int timeout) {
+    static_cast<void>(pump_once(watched, timeout));
+    for (std::size_t index = 0; index < 2; ++index) {
+      if (watched[index].fd < 0 || watched[index].revents == 0) continue;
+      const LogStream stream = index == 0 ? LogStream::kOut : LogStream::kError;
+      if ((watched[index].revents & POLLIN) != 0) {
+        pump(index == 0 ? out_.reader : error_.reader, stream);
+      } else {
+        watched[index].fd = -1;
+      }
+    }
+    reap();
+    return std::any_of(watched.begin(), watched.begin() + 2,
+                       [](const pollfd& one) { return (one.revents & POLLIN) != 0; });
+  };
+  while (!status_) serve(-1);
+  auto pause = std::chrono::milliseconds(1);
+  while (true) {
+    const auto left = confinement_->kill(body_);
+    if (left && *left == 0) break;
+    serve(static_cast<int>(pause.count()));
+    pause = std::min(pause * 2, kLongestPause);
+  }
+  while (serve(0)) {
+  }
+  log_.finish(wall_clock());
+  RuntimeExit exit{.finished_at = wall_millis()};
+  if (WIFSIGNALED(*status_)) {
+    exit.signal = WTERMSIG(*status_);
+    exit.code = 128 + exit.signal;
+  } else {
+    exit.code = WEXITSTATUS(*status_);
+  }
+  return exit;
+}
+
+// The record outlives a full disk for a while: somebody may make room.
+bool write_down(const ContainerDirectory& directory, const RuntimeExit& exit) {
+  for (int tries = 0; tries < kExitTries; ++tries) {
+    if (directory.write_exit(exit)) return true;
+    ::sleep(1);
+  }
+  return false;
+}
+
+Result<std::unique_ptr<Monitor>> open_monitor(const ContainerDirectory& directory) {
+  StoredLaunch stored = TRY(directory.read_launch());
+  auto confinement = TRY(open_confinement(stored.confinement));
+  const std::string& log = stored.launch.log_path;
+  if (!log.empty()) TRY(make_directories(log.substr(0, log.rfind('/')), 0755));
+  return std::make_unique<Monitor>(directory, std::move(stored), std::move(confinement));
+}
+
+}  // namespace
+
+int run_monitor(const std::string& path) {
+  const ContainerDirectory directory(path);
+  for (const int number : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    static_cast<void>(std::signal(number, SIG_IGN));
+  }
+  static_cast<void>(::fcntl(kMonitorChannel, F_SETFD, FD_CLOEXEC));
+  static_cast<void>(::prctl(PR_SET_CHILD_SUBREAPER, 1));
+  static_cast<void>(::prctl(PR_SET_NAME, "corehold-mon"));
+  static_cast<void>(::chdir("/"));
+  if (!is_told_to_go()) return 1;
+  auto monitor = open_monitor(directory);
+  Result<void> started = monitor ? (*monitor)->start() : Result<void>(monitor.error());
+  RuntimeExit exit{.code = kNotStarted};
+  if (started) {
+    tell("running");
+    exit = (*monitor)->wait();
+  } else {
+    exit.message = started.error().message;
+    exit.finished_at = wall_millis();
+    tell(fmt::format("failed {}", exit.message));
+  }
+  tell(fmt::format("exit {}", exit_to_json(exit)));
+  return write_down(directory, exit) ? 0 : 1;
+}
+
+}  // namespace corehold

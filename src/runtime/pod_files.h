@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a pod has on disk under the agent's root:
+//
+//   volumes/<uid>/<volume>         emptyDir; a tmpfs with medium Memory
+//   podinfo/<uid>/<volume>         downwardAPI (podinfo.h)
+//   logs/<uid>/<container>/N.log   what attempt N wrote (log_file.h)
+//   containers/<uid>/<container>   the runtime's own (container_directory.h)
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "pod/pod.h"
+
+namespace corehold {
+
+std::string volume_path(const std::string& root, const std::string& uid, const std::string& volume);
+std::string podinfo_path(const std::string& root, const std::string& uid,
+                         const std::string& volume);
+std::string log_path(const std::string& root, const std::string& uid, const std::string& container,
+                     int attempt);
+
+// Makes the pod's emptyDir volumes and checks that its hostPath volumes are what the pod
+// says they are. Idempotent; to be called before a container of the pod is started.
+// Nothing is made outside the root: a path that is missing there is an error.
+Result<void> make_volumes(const std::string& root, const Pod& pod);
+
+// Unmounts and removes what the pod has, except what the runtime keeps of containers.
+// Idempotent.
+Result<void> remove_pod_files(const std::string& root, const std::string& uid);
+
+}  // namespace corehold

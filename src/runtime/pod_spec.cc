@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pod_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+
+#include "pod/json_field.h"
+#include "runtime/pod_value.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+const json::object kNoObject{};
+
+bool is_absolute(std::string_view path) { return path.starts_with('/'); }
+
+bool has_dot_dot(std::string_view path) {
+  return fmt::format("/{}/", path).find("/../") != std::string::npos;
+}
+
+class SpecReader {
+ public:
+  explicit SpecReader(const Pod& pod) : pod_(pod) {}
+
+  PodSpec read() {
+    const Path path = Path() / "spec";
+    const json::object& spec = object_at(pod_.raw, Path(), "spec");
+    read_pod_security(object_at(spec, path, "securityContext"), path / "securityContext");
+    each(spec, path, "volumes",
+         [&](const json::object& volume, const Path& at) { read_volume(volume, at); });
+    for (const char* kind : {"initContainers", "containers"}) {
+      each(spec, path, kind,
+           [&](const json::object& container, const Path& at) { read_container(container, at); });
+    }
+    if (!array_at(spec, path, "ephemeralContainers").empty()) {
+      add(path / "ephemeralContainers", "not supported");
+    }
+    return std::move(spec_);
+  }
+
+ private:
+  void add(const Path& path, std::string_view problem) {
+    spec_.mistakes.push_back(fmt::format("{}: {}", path.str(), problem));
+  }
+
+  template <typename T>
+  T kept(Result<T> result, T fallback) {
+    if (result) return *std::move(result);
+    spec_.mistakes.push_back(result.error().message);
+    return fallback;
+  }
+
+  const json::object& object_at(const json::object& object, const Path& path,
+                                std::string_view key) {
+    const json::object* found = kept<const json::object*>(object_field(object, path, key), nullptr);
+    return found != nullptr ? *found : kNoObject;
+  }
+
+  json::array array_at(const json::object& object, const Path& path, std::string_view key) {
+    const json::array* found = kept<const json::array*>(array_field(object, path, key), nullptr);
+    return found != nullptr ? *found : json::array{};
+  }
+
+  std::string text_at(const json::object& object, const Path& path, std::string_view key) {
+    return kept<std::string>(string_field(object, path, key), "");
+  }
+
+  bool flag_at(const json::object& object, const Path& path, std::string_view key) {
+    const json::value* found = field(object, key);
+    if (found == nullptr) return false;
+    if (!found->is_bool()) add(path / key, "must be true or false");
+    return found->is_bool() && found->get_bool();
+  }
+
+  std::optional<std::int64_t> number_at(const json::object& object, const Path& path,
+                                        std::string_view key, std::int64_t most) {
+    const json::value* found = field(object, key);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_int64() || found->get_int64() < 0 || found->get_int64() > most) {
+      add(path / key, fmt::format("must be a number from 0 to {}", most));
+      return std::nullopt;
+    }
+    return found->get_int64();
+  }
+
+  template <typename Read>
+  void each(const json::object& object, const Path& path, std::string_view key, Read read) {
+    const json::array list = array_at(object, path, key);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Path here = path / key / i;
+      if (list[i].is_object()) {
+        read(list[i].get_object(), here);
+      } else {
+        add(here, "must be an object");
+      }
+    }
+  }
+
+  std::vector<std::string> texts_at(const json::object& object, const Path& path,
+                                    std::string_view key) {
+    std::vector<std::string> texts;
+    const json::array list = array_at(object, path, key);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].is_string()) {
+        add(path / key / i, "must be a string");
+      } else if (list[i].get_string().find('\0') != json::string::npos) {
+        add(path / key / i, "must not hold a zero byte");
+      } else {
+        texts.emplace_back(list[i].get_string());
+      }
+    }
+    return texts;
+  }
+
+  static constexpr std::int64_t kMostId = std::numeric_limits<std::int32_t>::max();
+
+  void read_pod_security(const json::object& security, const Path& path) {
+    if (const auto user = number_at(security, path, "runAsUser", kMostId)) {
+      pod_user_ = static_cast<uid_t>(*user);
+    }
+    if (const auto group = number_at(security, path, "runAsGroup", kMostId)) {
+      pod_group_ = static_cast<gid_t>(*group);
+    }
+    pod_non_root_ = flag_at(security, path, "runAsNonRoot");
+    const json::array groups = array_at(security, path, "supplementalGroups");
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const std::int64_t* number = groups[i].if_int64();
+      if (number == nullptr || *number < 0 || *number > kMostId) {
+        add(path / "supplementalGroups" / i, fmt::format("must be a number from 0 to {}", kMostId));
+      } else {
+        spec_.groups.push_back(static_cast<gid_t>(*number));
+      }
+    }
+    if (const auto group = number_at(security, path, "fsGroup", kMostId)) {
+      spec_.volume_group = static_cast<gid_t>(*group);
+      spec_.groups.push_back(*spec_.volume_group);
+    }
+    check_seccomp(security, path);
+  }
+
+  void check_seccomp(const json::object& security, const Path& path) {
+    const json::object& profile = object_at(security, path, "seccompProfile");
+    const std::string type = text_at(profile, path / "seccompProfile", "type");
+    if (!type.empty() && type != "Unconfined") {
+      add(path / "seccompProfile",
+          fmt::format("{} is not supported: a container is a process of the machine", shown(type)));
+    }
+  }
+
+  // --- volumes
+
+  void read_volume(const json::object& volume, const Path& path) {
+    VolumeSpec spec{.name = text_at(volume, path, "name")};
+    if (spec.name.empty()) {
+      add(path / "name", "required");
+    } else if (spec_.find_volume(spec.name) != nullptr) {
+      add(path / "name", fmt::format("duplicate volume name {}", shown(spec.name)));
+    } else if (spec.name.find('/') != std::string::npos || spec.name.starts_with('.')) {
+      add(path / "name", fmt::format("{} cannot be the name of a directory", shown(spec.name)));
+    }
+    int kinds = 0;
+    for (const auto& [key, value] : volume) {
+      if (key == "name" || value.is_null()) continue;
+      ++kinds;
+      if (key == "hostPath") {
+        read_host_path(object_at(volume, path, key), path / key, spec);
+      } else if (key == "emptyDir") {
+        read_empty_dir(object_at(volume, path, key), path / key, spec);
+      } else if (key == "downwardAPI") {
+        read_downward_api(object_at(volume, path, key), path / key, spec);
+      } else {
+        add(path / key, "not supported; hostPath, emptyDir and downwardAPI volumes are");
+      }
+    }
+    if (kinds > 1) add(path, "must be of one kind only");
+    spec_.volumes.push_back(std::move(spec));
+  }
+
+  void read_host_path(const json::object& source, const Path& path, VolumeSpec& spec) {
+    static constexpr std::array<std::string_view, 8> kTypes{
+        "",       "Directory",  "DirectoryOrCreate", "File", "FileOrCreate",
+        "Socket", "CharDevice", "BlockDevice"};
+    spec.kind = VolumeSpec::Kind::kHostPath;
+    spec.host_path = text_at(source, path, "path");
+    spec.host_type = text_at(source, path, "type");
+    if (!is_absolute(spec.host_path) || has_dot_dot(spec.host_path)) {
+      add(path / "path",
+          fmt::format("{} is not an absolute path without \"..\"", shown(spec.host_path)));
+    }
+    if (std::find(kTypes.begin(), kTypes.end(), spec.host_type) == kTypes.end()) {
+      add(path / "type", fmt::format("{} is none of Directory, DirectoryOrCreate, File, "
+                                     "FileOrCreate, Socket, CharDevice, BlockDevice",
+                                     shown(spec.host_type)));
+    }
+  }
+
+  void read_empty_dir(const json::object& source, const Path& path, VolumeSpec& spec) {
+    spec.kind = VolumeSpec::Kind::kEmptyDir;
+    const std::string medium = text_at(source, path, "medium");
+    spec.in_memory = medium == "Memory";
+    if (!medium.empty() && !spec.in_memory) {
+      add(path / "medium", fmt::format("{} is not supported; Memory is", shown(medium)));
+    }
+    if (const json::value* limit = field(source, "sizeLimit")) {
+      const auto quantity = quantity_of(*limit);
+      if (!quantity) {
+        add(path / "sizeLimit", quantity.error().message);
+      } else if (quantity->sign() > 0) {
+        spec.size_limit = quantity->value();
+      }
+    }
+  }
+
+  void read_downward_api(const json::object& source, const Path& path, VolumeSpec& spec) {
+    spec.kind = VolumeSpec::Kind::kDownwardApi;
+    if (const auto mode = number_at(source, path, "defaultMode", 0777)) {
+      spec.mode = static_cast<mode_t>(*mode);
+    }
+    each(source, path, "items", [&](const json::object& item, const Path& at) {
+      PodInfoItem info{.path = text_at(item, at, "path")};
+      if (info.path.empty() || is_absolute(info.path) || has_dot_dot(info.path) ||
+          info.path.starts_with("..") || info.path.ends_with('/')) {
+        add(at / "path", fmt::format("{} is not a relative path without \"..\"", shown(info.path)));
+      }
+      for (const PodInfoItem& other : spec.items) {
+        if (other.path == info.path)
+          add(at / "path", fmt::format("duplicate path {}", shown(info.path)));
+      }
+      if (const auto mode = number_at(item, at, "mode", 0777)) {
+        info.mode = static_cast<mode_t>(*mode);
+      }
+      read_value(item, at, ValueUse::kVolume, "", info.value);
+      spec.items.push_back(std::move(info));
+    });
+  }
+
+  // A fieldRef or a resourceFieldRef.
+  void read_value(const json::object& object, const Path& path, ValueUse use,
+                  const std::string& container, PodValue& value) {
+    const json::object& by_field = object_at(object, path, "fieldRef");
+    const json::object& by_resource = object_at(object, path, "resourceFieldRef");
+    if (by_field.empty() == by_resource.empty()) {
+      add(path, "needs one of fieldRef and resourceFieldRef");
+      return;
+    }
+    const Path here = path / (by_field.empty() ? "resourceFieldRef" : "fieldRef");
+    if (!by_field.empty()) {
+      value.field = text_at(by_field, here, "fieldPath");
+      const std::string problem = problem_with_field(value.field, use);
+      if (!problem.empty()) add(here / "fieldPath", problem);
+      return;
+    }
+    value.resource = text_at(by_resource, here, "resource");
+    value.container = text_at(by_resource, here, "containerName");
+    const std::string problem = problem_with_resource(value.resource, use);
+    if (!problem.empty()) add(here / "resource", problem);
+    if (value.container.empty()) value.container = container;
+    if (value.container.empty()) {
+      add(here / "containerName", "required");
+    } else if (pod_.find(value.container) == nullptr) {
+      add(here / "containerName",
+          fmt::format("the pod has no container {}", shown(value.container)));
+    }
+    if (const json::value* divisor = field(by_resource, "divisor")) {
+      const auto quantity = quantity_of(*divisor);
+      if (!quantity || quantity->sign() < 0) {
+        add(here / "divisor", "must be a positive quantity");
+      } else if (quantity->sign() > 0) {
+        value.divisor = *quantity;
+      }
+    }
+  }
+
+  // --- containers
+
+  void read_container(const json::object& container, const Path& path) {
+    ContainerSpec spec{.name = text_at(container, path, "name")};
+    spec.command = texts_at(container, path, "command");
+    spec.arguments = texts_at(container, path, "args");
+    spec.working_directory = text_at(container, path, "workingDir");
+    if (spec.command.empty()) {
+      add(path / "command",
+          "required: a container is a program of this machine, its image is not used");
+    }
+    if (!spec.working_directory.empty() && !is_absolute(spec.working_directory)) {
+      add(path / "workingDir", "must be an absolute path");
+    }
+    if (!array_at(container, path, "envFrom").empty()) {
+      add(path / "envFrom", "not supported: there are no config maps and secrets here");
+    }
+    each(container, path, "env",
+         [&](const json::object& variable, const Path& at) { read_variable(variable, at, spec); });
+    each(container, path, "volumeMounts",
+         [&](const json::object& mount, const Path& at) { read_mount(mount, at, spec); });
+    if (!array_at(container, path, "volumeDevices").empty()) {
+      add(path / "volumeDevices", "not supported");
+    }
+    read_security(object_at(container, path, "securityContext"), path / "securityContext", spec);
+    spec_.containers.push_back(std::move(spec));
+  }
+
+  void read_variable(const json::object& variable, const Path& path, ContainerSpec& spec) {
+    EnvironmentSpec entry{.name = text_at(variable, path, "name"),
+                          .value = text_at(variable, path, "value")};
+    if (entry.name.empty() ||
+        entry.name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
+      add(path / "name", fmt::format("{} cannot be the name of a variable", shown(entry.name)));
+    }
+    if (entry.value.find('\0') != std::string::npos) {
+      add(path / "value", "must not hold a zero byte");
+    }
+    const json::object& from = object_at(variable, path, "valueFrom");
+    if (!from.empty()) {
+      bool is_known = true;
+      for (const auto& [key, value] : from) {
+        if (key == "fieldRef" || key == "resourceFieldRef" || value.is_null()) continue;
+        add(path / "valueFrom" / key, "not supported; fieldRef and resourceFieldRef are");
+        is_known = false;
+      }
+      entry.from.emplace();
+      if (is_known) {
+        read_value(from, path / "valueFrom", ValueUse::kEnvironment, spec.name, *entry.from);
+      }
+    }
+    spec.environment.push_back(std::move(entry));
+  }
+
+  void read_mount(const json::object& mount, const Path& path, ContainerSpec& spec) {
+    MountSpec entry{.volume = text_at(mount, path, "name"),
+                    .path = text_at(mount, path, "mountPath"),
+                    .sub_path = text_at(mount, path, "subPath"),
+                    .sub_path_expression = text_at(mount, path, "subPathExpr"),
+                    .read_only = flag_at(mount, path, "readOnly")};
+    if (spec_.find_volume(entry.volume) == nullptr) {
+      add(path / "name", fmt::format("the pod has no volume {}", shown(entry.volume)));
+    }
+    while (entry.path.size() > 1 && entry.path.ends_with('/')) entry.path.pop_back();
+    if (!is_absolute(entry.path) || has_dot_dot(entry.path) || entry.path == "/") {
+      add(path / "mountPath",
+          fmt::format("{} is not an absolute path below / without \"..\"", shown(entry.path)));
+    }
+    for (const MountSpec& other : spec.mounts) {
+      if (other.path == entry.path) {
+        add(path / "mountPath", fmt::format("{} is taken already", shown(entry.path)));
+      }
+    }
+    if (is_absolute(entry.sub_path) || has_dot_dot(entry.sub_path)) {
+      add(path / "subPath",
+          fmt::format("{} is not a relative path without \"..\"", shown(entry.sub_path)));
+    }
+    if (text_at(mount, path, "mountPropagation") == "Bidirectional") {
+      add(path / "mountPropagation", "Bidirectional is not supported");
+    }
+    spec.mounts.push_back(std::move(entry));
+  }
+
+  void read_security(const json::object& security, const Path& path, ContainerSpec& spec) {
+    spec.user = pod_user_;
+    spec.group = pod_group_;
+    if (const auto user = number_at(security, path, "runAsUser", kMostId)) {
+      spec.user = static_cast<uid_t>(*user);
+    }
+    if (const auto group = number_at(security, path, "runAsGroup", kMostId)) {
+      spec.group = static_cast<gid_t>(*group);
+    }
+    const bool is_set = field(security, "runAsNonRoot") != nullptr;
+    const bool non_root = is_set ? flag_at(security, path, "runAsNonRoot") : pod_non_root_;
+    if (non_root && spec.user.value_or(0) == 0) {
+      add(path / "runAsUser", "runAsNonRoot needs a user other than 0");
+    }
+    const json::value* escalation = field(security, "allowPrivilegeEscalation");
+    if (escalation != nullptr) {
+      spec.no_new_privileges = !flag_at(security, path, "allowPrivilegeEscalation");
+    }
+    check_seccomp(security, path);
+    if (flag_at(security, path, "readOnlyRootFilesystem")) {
+      add(path / "readOnlyRootFilesystem",
+          "not supported: a container is a process of the machine");
+    }
+    if (!object_at(security, path, "capabilities").empty()) {
+      add(path / "capabilities", "not supported: a container is a process of the machine");
+    }
+  }
+
+  const Pod& pod_;
+  PodSpec spec_{};
+  std::optional<uid_t> pod_user_{};
+  std::optional<gid_t> pod_group_{};
+  bool pod_non_root_ = false;
+};
+
+}  // namespace
+
+const ContainerSpec* PodSpec::find(std::string_view container) const {
+  const auto found = std::find_if(containers.begin(), containers.end(),
+                                  [&](const ContainerSpec& one) { return one.name == container; });
+  return found == containers.end() ? nullptr : &*found;
+}
+
+const VolumeSpec* PodSpec::find_volume(std::string_view volume) const {
+  const auto found = std::find_if(volumes.begin(), volumes.end(),
+                                  [&](const VolumeSpec& one) { return one.name == volume; });
+  return found == volumes.end() ? nullptr : &*found;
+}
+
+PodSpec read_spec(const Pod& pod) { return SpecReader(pod).read(); }
+
+}  // namespace corehold

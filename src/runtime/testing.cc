@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/testing.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "runtime/log_file.h"
+#include "runtime/pod_files.h"
+#include "sys/directory.h"
+#include "sys/kernel_file.h"
+#include "sys/process.h"
+
+namespace corehold {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPatience = std::chrono::seconds(10);
+
+}  // namespace
+
+RuntimeBench::RuntimeBench(Kind kind) : kind_(kind) {
+  std::string pattern = "/tmp/corehold-runtime-XXXXXX";
+  CHECK(::mkdtemp(pattern.data()) != nullptr);
+  root_ = pattern;
+  name_ = fmt::format("corehold-test-{}", ::getpid());
+  restart();
+}
+
+void RuntimeBench::restart() {
+  runtime_.reset();
+  runtime_ = std::make_unique<ProcessRuntime>(
+      loop_, ProcessRuntimeOptions{.root = root_},
+      kind_ == Kind::kCgroup ? find_confinement({.name = name_}) : make_affinity("for a test"),
+      [this](const ContainerRef& container, int attempt, const RuntimeExit& exit) {
+        exits_.push_back({.container = container, .attempt = attempt, .exit = exit});
+      });
+}
+
+RuntimeBench::~RuntimeBench() {
+  const auto all = list();
+  if (all) {
+    for (const RuntimeContainer& seen : *all) {
+      static_cast<void>(signal(seen.container, SIGKILL));
+      eventually([&] {
+        const auto now = look(seen.container);
+        return !now || !now->running;
+      });
+      static_cast<void>(remove(seen.container));
+    }
+  }
+  runtime_.reset();
+  static_cast<void>(remove_tree(root_));
+}
+
+Launch RuntimeBench::shell(const std::string& container, const std::string& script,
+                           const std::string& cpus) {
+  Launch launch;
+  launch.container = {.pod = fmt::format("pod-{}", ::getpid()), .container = container};
+  launch.command = {"/bin/sh", "-c", script};
+  launch.log_path = log_path(root_, launch.container.pod, container, 0);
+  launch.manifest = "{}";
+  launch.confines.cpus = *CpuSet::parse(cpus);
+  return launch;
+}
+
+bool RuntimeBench::eventually(const std::function<bool()>& holds) {
+  const auto deadline = Clock::now() + kPatience;
+  while (!holds()) {
+    if (Clock::now() > deadline) return false;
+    loop_.restart();
+    loop_.run_one_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+Result<void> RuntimeBench::start(const Launch& launch) {
+  std::optional<Result<void>> result;
+  runtime_->start(launch, [&](Result<void> done) { result = std::move(done); });
+  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
+  return *result;
+}
+
+Result<void> RuntimeBench::update(const ContainerRef& container, const std::string& cpus) {
+  std::optional<Result<void>> result;
+  runtime_->update(container, {.cpus = *CpuSet::parse(cpus)},
+                   [&](Result<void> done) { result = std::move(done); });
+  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
+  return *result;
+}
+
+Result<void> RuntimeBench::signal(const ContainerRef& container, int number) {
+  std::optional<Result<void>> result;
+  runtime_->signal(container, number, [&](Result<void> done) { result = std::move(done); });
+  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
+  return *result;
+}
+
+Result<void> RuntimeBench::remove(const ContainerRef& container) {
+  std::optional<Result<void>> result;
+  runtime_->remove(container, [&](Result<void> done) { result = std::move(done); });
+  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
+  return *result;
+}
+
+Result<std::vector<RuntimeContainer>> RuntimeBench::list() {
+  std::optional<Result<std::vector<RuntimeContainer>>> result;
+  runtime_->list([&](Result<std::vector<RuntimeContainer>> done) { result = std::move(done); });
+  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
+  return *result;
+}
+
+std::optional<RuntimeContainer> RuntimeBench::look(const ContainerRef& container) {
+  const auto all = list();
+  if (!all) return std::nullopt;
+  for (const RuntimeContainer& seen : *all) {
+    if (seen.container == container) return seen;
+  }
+  return std::nullopt;
+}
+
+std::optional<SeenExit> RuntimeBench::wait_for_exit() {
+  if (!eventually([&] { return exits_.size() > waited_for_; })) return std::nullopt;
+  return exits_[waited_for_++];
+}
+
+std::string RuntimeBench::log_of(const Launch& launch) const {
+  const auto text = read_log(launch.log_path, {});
+  return text ? text->text : text.error().message;
+}
+
+std::string RuntimeBench::cgroup_of(const std::string& controller,
+                                    const ContainerRef& container) const {
+  return fmt::format("/sys/fs/cgroup/{}/{}/{}/{}", controller, name_, container.pod,
+                     container.container);
+}
+
+std::string allowed_cpus(pid_t pid) {
+  const auto text = read_kernel_file(fmt::format("/proc/{}/status", pid));
+  if (!text) return "";
+  constexpr std::string_view kKey = "Cpus_allowed_list:\t";
+  const std::size_t at = text->find(kKey);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + kKey.size();
+  return text->substr(begin, text->find('\n', begin) - begin);
+}
+
+}  // namespace corehold

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process runtime of its own for tests on the real kernel: a directory, a top cgroup and
+// containers of its own, all gone when it goes. The test binary's main() must hand
+// "monitor DIR" to run_monitor(): it is the monitors' program too.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "runtime/confinement.h"
+#include "runtime/process_runtime.h"
+
+namespace corehold {
+
+struct SeenExit {
+  ContainerRef container{};
+  int attempt = 0;
+  RuntimeExit exit{};
+};
+
+class RuntimeBench {
+ public:
+  enum class Kind { kCgroup, kAffinity };
+  explicit RuntimeBench(Kind kind);
+  RuntimeBench(const RuntimeBench&) = delete;
+  RuntimeBench& operator=(const RuntimeBench&) = delete;
+  ~RuntimeBench();
+
+  const std::string& root() const { return root_; }
+  const std::string& name() const { return name_; }
+  ProcessRuntime& runtime() { return *runtime_; }
+  std::vector<SeenExit>& exits() { return exits_; }
+  boost::asio::io_context& loop() { return loop_; }
+
+  // As when the agent ends and another one begins.
+  void restart();
+
+  // A launch of /bin/sh -c SCRIPT on these CPUs, with a log.
+  Launch shell(const std::string& container, const std::string& script, const std::string& cpus);
+
+  // Each calls and turns the loop until it is done.
+  Result<void> start(const Launch& launch);
+  Result<void> update(const ContainerRef& container, const std::string& cpus);
+  Result<void> signal(const ContainerRef& container, int number);
+  Result<void> remove(const ContainerRef& container);
+  Result<std::vector<RuntimeContainer>> list();
+  // Of one container; no value: it is not listed.
+  std::optional<RuntimeContainer> look(const ContainerRef& container);
+
+  // The next end that was not yet waited for; no value after ten seconds.
+  std::optional<SeenExit> wait_for_exit();
+  // Turns the loop until it holds; false after ten seconds.
+  bool eventually(const std::function<bool()>& holds);
+
+  std::string log_of(const Launch& launch) const;
+  // Where <cgroup of the container> is in the hierarchy of a v1 controller.
+  std::string cgroup_of(const std::string& controller, const ContainerRef& container) const;
+
+ private:
+  Kind kind_;
+  std::string root_;
+  std::string name_;
+  boost::asio::io_context loop_{};
+  std::vector<SeenExit> exits_{};
+  std::size_t waited_for_ = 0;
+  std::unique_ptr<ProcessRuntime> runtime_{};
+};
+
+// The CPUs a process may run on, as /proc shows them ("0-1"); "" when it has gone.
+std::string allowed_cpus(pid_t pid);
+
+}  // namespace corehold

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/http_server.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "sys/descriptor.h"
+#include "sys/file.h"
+
+namespace corehold {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// One side of a connection that speaks raw bytes; the loop runs while it listens.
+class RawClient {
+ public:
+  RawClient(boost::asio::io_context& loop, const std::string& path)
+      : loop_(loop), socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    connected_ =
+        ::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+
+  bool connected() const { return connected_; }
+  bool send(std::string_view text) { return write_all(socket_.get(), text) == 0; }
+  void close() { socket_.close(); }
+
+  // What comes until `enough`, if given, is in it or the other side closes.
+  std::string receive(const std::string& enough = "") {
+    std::string text;
+    for (int i = 0; i < 5000; ++i) {
+      loop_.restart();
+      loop_.poll();
+      char buffer[4096];
+      const ssize_t got = ::recv(socket_.get(), buffer, sizeof buffer, 0);
+      if (got == 0) {
+        closed_ = true;
+        return text;
+      }
+      if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+      if (!enough.empty() && text.find(enough) != std::string::npos) return text;
+      if (got < 0) loop_.restart(), loop_.run_for(1ms);
+    }
+    return text + " (and then nothing)";
+  }
+  bool closed() const { return closed_; }
+
+ private:
+  boost::asio::io_context& loop_;
+  Descriptor socket_;
+  bool connected_ = false;
+  bool closed_ = false;
+};
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "corehold-http-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+    start();
+  }
+  void TearDown() override {
+    kept_.reset();
+    server_.reset();
+    loop_.restart();
+    loop_.poll();
+    fs::remove_all(directory_);
+  }
+
+  void start() {
+    server_.reset();
+    auto server = HttpServer::listen(
+        loop_, {.path = path(),
+                .limits = limits_,
+                .handler = [this](HttpExchangePtr exchange) { handle(std::move(exchange)); },
+                .complaint =
+                    [](int status, const std::string& message) {
+                      return HttpResponse{.status = status, .body = message};
+                    }});
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+  }
+
+  void handle(HttpExchangePtr exchange) {
+    const HttpRequest& request = exchange->request();
+    if (request.target == "/keep") {
+      kept_ = exchange;
+      exchange->on_gone([this] { ++gone_; });
+      return;
+    }
+    if (request.target == "/stream") {
+      exchange->begin(200, "text/plain");
+      kept_ = exchange;
+      exchange->on_gone([this] { ++gone_; });
+      return;
+    }
+    exchange->answer({.body = fmt::format("{} {} {} as {}", request.method, request.target,
+                                          request.body, request.peer.pid)});
+  }
+
+  std::string path() const { return directory_ + "/socket"; }
+  RawClient client() { return RawClient(loop_, path()); }
+  void turn() {
+    loop_.restart();
+    loop_.run_for(5ms);
+  }
+
+  boost::asio::io_context loop_;
+  std::string directory_;
+  HttpLimits limits_{.header_bytes = 1024, .body_bytes = 2000, .stream_bytes = 100'000};
+  std::unique_ptr<HttpServer> server_;
+  HttpExchangePtr kept_;
+  int gone_ = 0;
+};
+
+TEST_F(HttpServerTest, AnswersAndKnowsThePeer) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n"));
+  const std::string answer = peer.receive("as ");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
+  EXPECT_NE(answer.find(fmt::format("GET /a?b=c  as {}", ::getpid())), std::string::npos) << answer;
+}
+
+TEST_F(HttpServerTest, TakesSeveralRequestsOnOneConnection) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n"));
+  const std::string answer = peer.receive("GET /2");
+  EXPECT_NE(answer.find("GET /1"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("GET /2"), std::string::npos) << answer;
+}
+
+TEST_F(HttpServerTest, TakesARequestThatComesInPieces) {
+  RawClient peer(loop_, path());
+  for (const char c : std::string("POST /p HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")) {
+    ASSERT_TRUE(peer.send(std::string(1, c)));
+    loop_.restart();
+    loop_.poll();
+  }
+  EXPECT_NE(peer.receive("abc").find("POST /p abc"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, SaysContinueToThoseWhoAsk) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("POST /p HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"));
+  EXPECT_TRUE(peer.receive("\r\n\r\n").starts_with("HTTP/1.1 100 Continue\r\n"));
+  ASSERT_TRUE(peer.send("abc"));
+  EXPECT_NE(peer.receive("abc").find("POST /p abc"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, RefusesWhatIsNotHttpAndHangsUp) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("\x16\x03\x01 hello\r\n\r\n"));
+  const std::string answer = peer.receive();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ")) << answer;
+  EXPECT_TRUE(peer.closed());
+}
+
+TEST_F(HttpServerTest, RefusesABodyBeyondTheLimit) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("POST / HTTP/1.1\r\nContent-Length: 2001\r\n\r\n"));
+  const std::string answer = peer.receive();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
+  EXPECT_NE(answer.find("the body is larger than 2000 bytes"), std::string::npos) << answer;
+}
+
+TEST_F(HttpServerTest, RefusesAChunkedBodyBeyondTheLimit) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n800\r\n" +
+                        std::string(2048, 'x') + "\r\n0\r\n\r\n"));
+  EXPECT_TRUE(peer.receive().starts_with("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, RefusesAHeaderBeyondTheLimit) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET / HTTP/1.1\r\nX: " + std::string(5000, 'x') + "\r\n\r\n"));
+  EXPECT_TRUE(peer.receive().starts_with("HTTP/1.1 431 "));
+}
+
+TEST_F(HttpServerTest, LetsGoOfAPeerThatSendsHalfARequest) {
+  limits_.idle = std::chrono::seconds(0);
+  start();
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET / HT"));
+  peer.receive();
+  EXPECT_TRUE(peer.closed());
+}
+
+TEST_F(HttpServerTest, RefusesMoreConnectionsThanAllowed) {
+  limits_.connections = 1;
+  start();
+  RawClient first(loop_, path());
+  ASSERT_TRUE(first.send("GET /keep HTTP/1.1\r\n\r\n"));
+  turn();
+  RawClient second(loop_, path());
+  EXPECT_TRUE(second.receive("\r\n\r\n").starts_with("HTTP/1.1 503 "));
+}
+
+TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("HEAD /a HTTP/1.1\r\nConnection: close\r\n\r\n"));
+  const std::string answer = peer.receive();
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
+  EXPECT_TRUE(peer.closed());
+}
+
+TEST_F(HttpServerTest, StreamsInChunks) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET /stream HTTP/1.1\r\n\r\n"));
+  const std::string head = peer.receive("\r\n\r\n");
+  EXPECT_NE(head.find("Transfer-Encoding: chunked"), std::string::npos) << head;
+  kept_->write("one\n");
+  EXPECT_EQ(peer.receive("one\n\r\n"), "4\r\none\n\r\n");
+  kept_->write("two\n");
+  kept_->end();
+  EXPECT_EQ(peer.receive(), "4\r\ntwo\n\r\n0\r\n\r\n");
+  EXPECT_TRUE(peer.closed());
+  EXPECT_EQ(gone_, 0);
+}
+
+TEST_F(HttpServerTest, StreamsPlainlyToAnOldPeer) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET /stream HTTP/1.0\r\n\r\n"));
+  peer.receive("\r\n\r\n");
+  kept_->write("one\n");
+  kept_->end();
+  EXPECT_EQ(peer.receive(), "one\n");
+}
+
+TEST_F(HttpServerTest, TellsWhenAPeerGoesBeforeItsAnswer) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET /keep HTTP/1.1\r\n\r\n"));
+  turn();
+  ASSERT_NE(kept_, nullptr);
+  EXPECT_EQ(gone_, 0);
+  peer.close();
+  turn();
+  EXPECT_EQ(gone_, 1);
+  kept_->answer({.body = "too late"});
+  turn();
+  EXPECT_EQ(gone_, 1);
+}
+
+TEST_F(HttpServerTest, TellsWhenAPeerGoesInTheMiddleOfAStream) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET /stream HTTP/1.1\r\n\r\n"));
+  peer.receive("\r\n\r\n");
+  peer.close();
+  turn();
+  EXPECT_EQ(gone_, 1);
+}
+
+TEST_F(HttpServerTest, DropsAPeerThatDoesNotTakeItsStream) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET /stream HTTP/1.1\r\n\r\n"));
+  peer.receive("\r\n\r\n");
+  for (int i = 0; i < 1000 && gone_ == 0; ++i) {
+    kept_->write(std::string(10'000, 'x'));
+    loop_.restart();
+    loop_.poll();
+  }
+  EXPECT_EQ(gone_, 1);
+}
+
+TEST_F(HttpServerTest, TakesTheSocketOfADeadServerButNothingElse) {
+  server_->close();
+  EXPECT_FALSE(fs::exists(path()));
+  ASSERT_TRUE(write_file_atomically(path(), "precious"));
+  const auto server = HttpServer::listen(loop_, {.path = path()});
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().message, fmt::format("listen on {}: something else is there", path()));
+}
+
+TEST_F(HttpServerTest, IsOpenToItsOwnerOnly) {
+  struct stat status {};
+  ASSERT_EQ(::stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(HttpServerTest, RefusesAPathThatNoSocketCanHave) {
+  const auto server = HttpServer::listen(loop_, {.path = directory_ + "/" + std::string(100, 'x')});
+  ASSERT_FALSE(server);
+  EXPECT_NE(server.error().message.find("a socket's at most 107"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace corehold

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/process.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sys/descriptor.h"
+#include "sys/directory.h"
+#include "sys/file.h"
+#include "sys/kernel_file.h"
+
+namespace corehold {
+namespace {
+
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  std::size_t at = 0;
+  while ((at = text.find_first_not_of(" \n", at)) != std::string_view::npos) {
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+std::vector<pid_t> numbers_in(const std::string& directory) {
+  std::vector<pid_t> numbers;
+  const auto names = entries_of(directory);
+  if (!names) return numbers;
+  for (const std::string& name : *names) {
+    if (const auto number = number_of<pid_t>(name)) numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+// The kernel's own list of a process's children; no value where it keeps none.
+std::optional<std::vector<pid_t>> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  for (const pid_t thread : threads_of(pid)) {
+    const auto text = read_kernel_file(fmt::format("/proc/{}/task/{}/children", pid, thread));
+    if (!text) {
+      if (text.error().code == Code::kNotFound && status_of(pid)) return std::nullopt;
+      continue;
+    }
+    for (const std::string_view word : words_of(*text)) {
+      if (const auto child = number_of<pid_t>(word)) children.push_back(*child);
+    }
+  }
+  return children;
+}
+
+std::vector<pid_t> descendants_by_scan(pid_t ancestor) {
+  std::multimap<pid_t, pid_t> children;
+  for (const pid_t pid : all_processes()) {
+    if (const auto status = status_of(pid)) children.emplace(status->parent, pid);
+  }
+  std::vector<pid_t> found{ancestor};
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    const auto [first, last] = children.equal_range(found[next]);
+    for (auto child = first; child != last; ++child) found.push_back(child->second);
+  }
+  return found;
+}
+
+int pidfd_open(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+
+}  // namespace
+
+std::optional<ProcessStatus> status_of(pid_t pid) {
+  const auto text = read_kernel_file(fmt::format("/proc/{}/stat", pid));
+  if (!text) return std::nullopt;
+  // The name in parentheses may hold anything, parentheses and spaces too.
+  const std::size_t name_end = text->rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  const auto words = words_of(std::string_view(*text).substr(name_end + 1));
+  constexpr std::size_t kState = 0;
+  constexpr std::size_t kParent = 1;
+  constexpr std::size_t kStartTime = 19;
+  if (words.size() <= kStartTime) return std::nullopt;
+  const auto parent = number_of<pid_t>(words[kParent]);
+  const auto start_time = number_of<std::uint64_t>(words[kStartTime]);
+  if (!parent || !start_time) return std::nullopt;
+  return ProcessStatus{
+      .parent = *parent, .state = words[kState].front(), .start_time = *start_time};
+}
+
+std::optional<ProcessId> identify(pid_t pid) {
+  const auto status = status_of(pid);
+  if (!status) return std::nullopt;
+  return ProcessId{.pid = pid, .start_time = status->start_time};
+}
+
+bool is_running(const ProcessId& process) {
+  if (process.pid <= 0) return false;
+  const auto status = status_of(process.pid);
+  return status && status->start_time == process.start_time && status->state != 'Z' &&
+         status->state != 'X';
+}
+
+std::vector<pid_t> descendants_of(pid_t pid) {
+  std::vector<pid_t> found{pid};
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    const auto children = children_of(found[next]);
+    if (!children) {
+      found = descendants_by_scan(pid);
+      break;
+    }
+    found.insert(found.end(), children->begin(), children->end());
+  }
+  found.erase(found.begin());
+  std::erase_if(found, [](pid_t process) {
+    const auto status = status_of(process);
+    return !status || status->state == 'Z' || status->state == 'X';
+  });
+  return found;
+}
+
+std::vector<pid_t> threads_of(pid_t pid) { return numbers_in(fmt::format("/proc/{}/task", pid)); }
+
+std::vector<pid_t> all_processes() { return numbers_in("/proc"); }
+
+Result<int> open_pidfd(const ProcessId& process) {
+  Descriptor fd(pidfd_open(process.pid));
+  if (!fd.is_open()) {
+    const Code code = errno == ESRCH ? Code::kNotFound : Code::kIo;
+    return Error{code, fmt::format("pidfd_open {}: {}", process.pid, errno_name(errno))};
+  }
+  // Asked after the descriptor was got: from now on it cannot become another process.
+  const auto status = status_of(process.pid);
+  if (!status || status->start_time != process.start_time) {
+    return Error{Code::kNotFound, fmt::format("process {} has gone", process.pid)};
+  }
+  const int duplicate = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
+  if (duplicate < 0) return Error{Code::kIo, fmt::format("dup: {}", errno_name(errno))};
+  return duplicate;
+}
+
+Result<bool> send_signal(const ProcessId& process, int number) {
+  if (process.pid <= 0) return false;
+  const auto opened = open_pidfd(process);
+  if (!opened) {
+    if (opened.error().code == Code::kNotFound) return false;
+    return opened.error();
+  }
+  const Descriptor fd(*opened);
+  if (::syscall(SYS_pidfd_send_signal, fd.get(), number, nullptr, 0) == 0) return true;
+  if (errno == ESRCH) return false;
+  return Error{Code::kIo,
+               fmt::format("signal {} to process {}: {}", number, process.pid, errno_name(errno))};
+}
+
+std::string boot_id() {
+  const auto text = read_kernel_file("/proc/sys/kernel/random/boot_id");
+  return text ? *text : "";
+}
+
+}  // namespace corehold
