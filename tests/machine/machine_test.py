@@ -12,17 +12,19 @@ import os
 import sys
 import time
 import traceback
-from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.append(str(Path(__file__).resolve().parent.parent / "node"))
 
 import boot  # noqa: E402
+import hotplug  # noqa: E402
 import image  # noqa: E402
+import leak  # noqa: E402
+import lifecycle  # noqa: E402
+import policies  # noqa: E402
 from guest import Failed, Guest  # noqa: E402
 
 SKIPPED = 77
-TESTS = {**boot.TESTS}
+TESTS = {**boot.TESTS, **policies.TESTS, **hotplug.TESTS, **lifecycle.TESTS, **leak.TESTS}
 
 
 def main():

@@ -3,10 +3,9 @@
 // holder DIR [--milliseconds N]: the command of an exclusive container. The first thing it does
 // is to write down the time and its CPUs, in DIR/grant.* and on standard output; from then on
 // it writes down that it still holds them, until the time is over or it is told to end.
-#include <cctype>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <string>
 
@@ -52,16 +51,25 @@ int run(const std::string& directory, Nanoseconds granted, Nanoseconds duration)
   return 0;
 }
 
-}  // namespace
-}  // namespace corehold::proof
-
-int main(int count, char** words) {
-  const corehold::proof::Nanoseconds granted = corehold::proof::now();
+// CLI11 throws; main() is where that ends.
+int parse_and_run(int count, char** words) {
+  const Nanoseconds granted = now();
   std::string directory;
-  corehold::proof::Nanoseconds milliseconds = 1'000'000'000;
+  Nanoseconds milliseconds = 1'000'000'000;
   CLI::App app("Holds CPUs, and writes down from when to when.");
   app.add_option("directory", directory, "Where the file goes")->required();
   app.add_option("--milliseconds", milliseconds, "How long (default: until told to end)");
   CLI11_PARSE(app, count, words);
-  return corehold::proof::run(directory, granted, milliseconds * 1'000'000);
+  return run(directory, granted, milliseconds * 1'000'000);
+}
+
+}  // namespace
+}  // namespace corehold::proof
+
+int main(int count, char** words) {
+  try {
+    return corehold::proof::parse_and_run(count, words);
+  } catch (const std::exception& trouble) {
+    errx(2, "%s", trouble.what());
+  }
 }

@@ -10,6 +10,7 @@
 // samples or grants, lost samples, neighbours that were never near a granted CPU).
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -123,15 +124,24 @@ int run(const std::string& directory, std::uint64_t at_least) {
   return verdict(judge.counts(), at_least);
 }
 
-}  // namespace
-}  // namespace corehold::proof
-
-int main(int count, char** words) {
+// CLI11 throws; main() is where that ends.
+int parse_and_run(int count, char** words) {
   std::string directory;
   std::uint64_t at_least = 1'000'000;
   CLI::App app("Counts samples of neighbours on CPUs that were granted to somebody else.");
   app.add_option("directory", directory, "Where neighbours and holders wrote")->required();
   app.add_option("--at-least", at_least, "Samples that make a proof (default: 1000000)");
   CLI11_PARSE(app, count, words);
-  return corehold::proof::run(directory, at_least);
+  return run(directory, at_least);
+}
+
+}  // namespace
+}  // namespace corehold::proof
+
+int main(int count, char** words) {
+  try {
+    return corehold::proof::parse_and_run(count, words);
+  } catch (const std::exception& trouble) {
+    errx(2, "%s", trouble.what());
+  }
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <exception>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +28,7 @@ struct Options {
   Nanoseconds fork_every = 0;
   Nanoseconds burst = 0;
   Nanoseconds rest = 0;
+  bool hop = false;
 };
 
 constexpr Nanoseconds kForever = INT64_MAX;
@@ -37,6 +39,7 @@ class Spinner {
 
   void spin(Nanoseconds until) {
     Nanoseconds rest_at = options_.burst > 0 ? now() + options_.burst : kForever;
+    seed_ = static_cast<std::uint64_t>(now());
     std::uint64_t taken = 0;
     while (true) {
       Sample sample{};
@@ -44,13 +47,15 @@ class Spinner {
       sample.cpu = sched_getcpu();
       take(sample);
       if ((++taken & 0xffU) == 0) file_.add_taken(0x100);
-      if (sample.time >= until) return;
+      if (sample.time >= until) break;
       if (sample.time >= rest_at) {
         const timespec pause = {.tv_sec = 0, .tv_nsec = static_cast<long>(options_.rest)};
         nanosleep(&pause, nullptr);
+        if (options_.hop) hop();
         rest_at = now() + options_.burst;
       }
     }
+    if (!last_written_) file_.add(last_);
   }
 
   // Spins in one child after the other, each of which has to be where its parent may be.
@@ -68,6 +73,18 @@ class Spinner {
   }
 
  private:
+  // Tries to get onto a CPU, any of them, allowed or not; afterwards any will do again.
+  void hop() {
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    seed_ = seed_ * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
+    cpu_set_t one{};
+    CPU_SET((seed_ >> 33U) % static_cast<std::uint64_t>(cpus), &one);
+    cpu_set_t all{};
+    for (long cpu = 0; cpu < cpus; ++cpu) CPU_SET(static_cast<unsigned>(cpu), &all);
+    sched_setaffinity(0, sizeof(one), &one);
+    sched_setaffinity(0, sizeof(all), &all);
+  }
+
   void take(const Sample& sample) {
     if (sample.cpu != last_.cpu) {
       if (!last_written_) file_.add(last_);
@@ -91,6 +108,7 @@ class Spinner {
   Sample last_{};
   bool last_written_ = true;
   Nanoseconds next_ = 0;
+  std::uint64_t seed_ = 0;
 };
 
 [[noreturn]] void run_one(const Options& options, SampleFile file) {
@@ -120,11 +138,9 @@ SampleFile file_of(const Options& options, int spinner) {
   run_one(options, file_of(options, 0));
 }
 
-}  // namespace
-}  // namespace corehold::proof
-
-int main(int count, char** words) {
-  corehold::proof::Options options;
+// CLI11 throws; main() is where that ends.
+int parse_and_run(int count, char** words) {
+  Options options;
   CLI::App app("Spins, and writes down when it was on which CPU.");
   app.add_option("directory", options.directory, "Where the files go")->required();
   app.add_option("--spinners", options.spinners, "How many (default: 1)");
@@ -134,6 +150,18 @@ int main(int count, char** words) {
   app.add_option("--fork-every", options.fork_every, "Nanoseconds in one child, then the next");
   app.add_option("--burst", options.burst, "Nanoseconds between rests (default: no rest)");
   app.add_option("--rest", options.rest, "Nanoseconds of a rest");
+  app.add_flag("--hop", options.hop, "After a rest, try to get onto some other CPU");
   CLI11_PARSE(app, count, words);
-  corehold::proof::run(options);
+  run(options);
+}
+
+}  // namespace
+}  // namespace corehold::proof
+
+int main(int count, char** words) {
+  try {
+    return corehold::proof::parse_and_run(count, words);
+  } catch (const std::exception& trouble) {
+    errx(2, "%s", trouble.what());
+  }
 }
