@@ -71,6 +71,32 @@ Result<void> check_replaceable(const std::string& path) {
   return Error{Code::kIo, fmt::format("replace {}: it is {}", path, what)};
 }
 
+enum class Lasting {
+  kSynced,  // on the disk before it has its name
+  kCached,  // whenever the kernel likes
+};
+
+Result<void> put_in_place(const std::string& path, std::string_view content, Lasting lasting) {
+  const Temporary temporary(fmt::format("{}.tmp-{}", path, ::getpid()));
+  // Without a name, so that nothing is left of it when we are killed.
+  int fd = ::open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  const bool is_named = fd < 0 && lacks_unnamed_files(errno);
+  if (is_named) fd = create_anew(temporary.path());
+  const Descriptor file(fd);
+  if (!file.is_open()) return failed("create", path, errno);
+  if (const int error = write_all(file.get(), content); error != 0) {
+    return failed("write", path, error);
+  }
+  if (lasting == Lasting::kSynced && ::fsync(file.get()) != 0) return failed("fsync", path, errno);
+  if (!is_named && give_name(file.get(), temporary.path()) != 0) {
+    return failed("link", temporary.path(), errno);
+  }
+  if (::rename(temporary.path().c_str(), path.c_str()) != 0) {
+    return failed("rename to", path, errno);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string errno_name(int number) {
@@ -124,39 +150,13 @@ Result<void> write_file_atomically(const std::string& path, std::string_view con
   const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.is_open()) return failed("open", directory, errno);
   TRY(check_replaceable(path));
-  const Temporary temporary(fmt::format("{}.tmp-{}", path, ::getpid()));
-  // Without a name, so that nothing is left of it when we are killed.
-  int fd = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  const bool is_named = fd < 0 && lacks_unnamed_files(errno);
-  if (is_named) fd = create_anew(temporary.path());
-  const Descriptor file(fd);
-  if (!file.is_open()) return failed("create", path, errno);
-  if (const int error = write_all(file.get(), content); error != 0) {
-    return failed("write", path, error);
-  }
-  if (::fsync(file.get()) != 0) return failed("fsync", path, errno);
-  if (!is_named && give_name(file.get(), temporary.path()) != 0) {
-    return failed("link", temporary.path(), errno);
-  }
-  if (::rename(temporary.path().c_str(), path.c_str()) != 0)
-    return failed("rename to", path, errno);
+  TRY(put_in_place(path, content, Lasting::kSynced));
   if (::fsync(opened.get()) != 0) return failed("fsync", directory, errno);
   return {};
 }
 
 Result<void> replace_file(const std::string& path, std::string_view content) {
-  std::string pattern = path + ".tmp-XXXXXX";
-  Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
-  if (!file.is_open()) return failed("create", path, errno);
-  Temporary temporary(pattern);
-  if (const int error = write_all(file.get(), content); error != 0) {
-    return failed("write", temporary.path(), error);
-  }
-  if (file.close() != 0) return failed("close", temporary.path(), errno);
-  if (::rename(temporary.path().c_str(), path.c_str()) != 0)
-    return failed("rename to", path, errno);
-  temporary.keep();
-  return {};
+  return put_in_place(path, content, Lasting::kCached);
 }
 
 }  // namespace corehold
