@@ -134,7 +134,10 @@ void try_to_admit(Turn& turn, PodState& pod) {
   }
   count_request(turn, pod, false);
   const bool durable = are_cpus_equal(decision.after.cpus, node.bookings.cpus);
-  if (!durable) ++node.revision;
+  if (!durable) {
+    ++node.revision;
+    ++node.freed;  // under a topology policy one that takes CPUs may let another fit
+  }
   if (durable && !node.before_admitting) {
     node.bookings = std::move(decision.after);
     finish_admission(turn, pod);
@@ -163,6 +166,7 @@ void withdraw_admissions(Turn& turn, const Error& error) {
   NodeState& node = turn.node;
   if (node.before_admitting) node.bookings = *std::move(node.before_admitting);
   node.before_admitting.reset();
+  ++node.freed;
   const Error refusal{error.code, fmt::format("cannot save the checkpoint: {}", error.message)};
   for (const std::string& uid : std::exchange(node.admitting, {})) {
     PodState& pod = node.pods.at(uid);

@@ -85,7 +85,10 @@ void take_in(Turn& turn, const SeenContainer& seen) {
   state.terminating = false;
   state.removed = false;
   state.touched = true;
-  if (seen.strayed) state.strayed = seen.cpus;
+  // Its cpuset may name offline CPUs as well; that cannot be seen.
+  const CpuSet possible = seen.cpus | turn.node.offline;
+  const auto wanted = wanted_cpus(turn.rules, turn.node, seen.container);
+  if (wanted && (seen.strayed || !possible.is_subset_of(*wanted))) state.strayed = possible;
   ContainerRecord now_so = record;
   now_so.attempt = seen.attempt;
   now_so.exits = seen.attempt;

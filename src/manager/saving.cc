@@ -28,6 +28,17 @@ void withdraw_deletion(PodState& pod) {
   pod.record.grace = pod.stored_deletion.grace;
 }
 
+// A pod that could not be created. Whether the store has it after all is not known, so
+// that it has to be forgotten.
+void never_was(Turn& turn, PodState& pod) {
+  pod.waiters.clear();
+  pod.run_request = 0;
+  pod.record.deleted_at = turn.now.wall;
+  pod.stored_deletion = {.at = turn.now.wall, .grace = {}};
+  pod.changed = false;
+  pod.saved = true;
+}
+
 void save_failed(Turn& turn, const std::string& uid, PodState& pod, const Error& error) {
   const std::vector<SaveWaiter> failed = std::move(pod.answered);
   pod.answered.clear();
@@ -35,7 +46,7 @@ void save_failed(Turn& turn, const std::string& uid, PodState& pod, const Error&
   if (!pod.in_store) {
     for (const SaveWaiter& waiter : pod.waiters) answer(turn, waiter.request, error);
     answer(turn, pod.run_request, error);
-    turn.node.pods.erase(uid);
+    never_was(turn, pod);
     return;
   }
   const bool deleted = std::any_of(failed.begin(), failed.end(),
@@ -119,7 +130,12 @@ void on_delete(Turn& turn, const DeletePod& command) {
   PodRecord& record = pod->record;
   const bool again = record.deleted_at != WallTime{};
   const auto grace = command.grace.value_or(termination_grace(record.pod));
-  if (pod->forgetting || (again && record.grace <= grace && pod->saved)) {
+  const bool never_stored = !pod->in_store && pod->stored_deletion.at != WallTime{};
+  if (pod->forgetting || never_stored) {
+    pod->waiters.push_back({.request = command.request, .deletes = true});
+    return;
+  }
+  if (again && record.grace <= grace && pod->saved) {
     answer(turn, command.request, std::nullopt);
     return;
   }
@@ -153,6 +169,7 @@ void on_pod_forgotten(Turn& turn, const PodForgotten& command) {
     wait_for_store(turn, command.uid, *pod, *command.error, "forget the pod");
     return;
   }
+  for (const SaveWaiter& waiter : pod->waiters) answer(turn, waiter.request, std::nullopt);
   if (turn.node.observing) turn.node.gone_meanwhile.insert(command.uid);
   turn.node.pods.erase(command.uid);
 }
@@ -170,9 +187,13 @@ void save_pods(Turn& turn) {
 }
 
 void forget_pods(Turn& turn) {
+  const auto is_admitting = [&](const std::string& uid) {
+    const auto& admitting = turn.node.admitting;
+    return std::find(admitting.begin(), admitting.end(), uid) != admitting.end();
+  };
   for (auto& [uid, pod] : turn.node.pods) {
     if (!is_leaving(pod) || !has_finished(pod) || !pod.saved) continue;
-    if (pod.forgetting || pod.save_waits) continue;
+    if (pod.forgetting || pod.save_waits || is_admitting(uid)) continue;
     if (holds_anything(turn.node.bookings, uid) || turn.node.durable.pods.contains(uid)) continue;
     clear_away(turn, uid, pod);
     turn.emit(ForgetPod{uid});

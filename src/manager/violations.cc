@@ -9,6 +9,7 @@ namespace {
 struct Placed {
   ContainerRef ref;
   CpuSet cpus;  // where it was put
+  bool strayed = false;
 };
 
 std::vector<Placed> everybody(const NodeState& node) {
@@ -16,7 +17,9 @@ std::vector<Placed> everybody(const NodeState& node) {
   for (const auto& [uid, pod] : node.pods) {
     for (const auto& [name, container] : pod.containers) {
       if (container.stage == Stage::kIdle) continue;
-      Placed placed{.ref = {uid, name}, .cpus = container.confirmed};
+      Placed placed{.ref = {uid, name},
+                    .cpus = container.confirmed,
+                    .strayed = container.strayed.has_value()};
       if (container.asked) placed.cpus |= *container.asked;
       all.push_back(std::move(placed));
     }
@@ -30,6 +33,11 @@ std::set<ContainerRef> init_containers(const NodeState& node) {
     for (const Container& container : pod.record.pod.init_containers) {
       if (container.kind == Container::Kind::kInit) inits.insert({uid, container.name});
     }
+  }
+  // Of a pod that is not known any of them may be one.
+  for (const auto& [uid, containers] : node.durable.pods) {
+    if (node.pods.contains(uid)) continue;
+    for (const auto& [name, holding] : containers) inits.insert({uid, name});
   }
   return inits;
 }
@@ -57,7 +65,9 @@ std::vector<std::string> violations(const ManagerRules& rules, const NodeState& 
     const Holding* holding = node.bookings.cpus.find(holder.ref);
     if (holding == nullptr) continue;
     for (const Placed& other : all) {
-      if (other.ref == holder.ref || !other.cpus.intersects(holding->assigned)) continue;
+      // Where somebody else has put it is not of our doing.
+      if (other.ref == holder.ref || other.strayed) continue;
+      if (!other.cpus.intersects(holding->assigned)) continue;
       found.push_back(
           fmt::format("container {} of pod {} may run on CPUs {} of container {} of "
                       "pod {}",

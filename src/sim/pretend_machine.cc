@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pretend_machine.h"
+
+#include <fmt/format.h>
+
+#include "policy/request.h"
+
+namespace corehold {
+namespace {
+
+Error injected() { return {Code::kIo, "injected failure"}; }
+
+std::optional<Error> error_of(Fault fault) {
+  if (fault == Fault::kNone) return std::nullopt;
+  return injected();
+}
+
+std::string name_of(const ContainerRef& ref) {
+  return fmt::format("{}/{}", ref.pod, ref.container);
+}
+
+}  // namespace
+
+struct PretendMachine::Executor {
+  PretendMachine& machine;
+  Fault fault;
+  const Now& now;
+
+  bool is_done() const { return fault != Fault::kFails; }
+
+  std::vector<Command> operator()(const SavePod& effect) const {
+    const std::string& uid = effect.record.pod.uid;
+    if (is_done()) {
+      machine.records_.insert_or_assign(uid, effect.record);
+      machine.ever_stored_.insert(uid);
+      ++machine.changes_;
+    }
+    return {PodSaved{.uid = uid, .error = error_of(fault)}};
+  }
+  std::vector<Command> operator()(const ForgetPod& effect) const {
+    if (is_done()) {
+      for (const auto& [ref, container] : machine.containers_) {
+        if (ref.pod != effect.uid || !container.running) continue;
+        machine.breach(fmt::format("{} runs and its pod is forgotten", name_of(ref)));
+      }
+      machine.records_.erase(effect.uid);
+      ++machine.changes_;
+    }
+    return {PodForgotten{.uid = effect.uid, .error = error_of(fault)}};
+  }
+  std::vector<Command> operator()(const PersistCheckpoint& effect) const {
+    if (is_done()) machine.save_checkpoint(effect.state);
+    return {CheckpointSaved{.revision = effect.revision, .error = error_of(fault)}};
+  }
+  std::vector<Command> operator()(const WritePodInfo& effect) const {
+    return {PodInfoWritten{.uid = effect.uid, .error = error_of(fault)}};
+  }
+  std::vector<Command> operator()(const SetCpuset& effect) const {
+    if (is_done()) machine.set_cpus(effect);
+    if (fault == Fault::kNone) {
+      return {CpusetApplied{.container = effect.container, .cpus = effect.cpus}};
+    }
+    return {CpusetFailed{.container = effect.container, .cpus = effect.cpus, .error = injected()}};
+  }
+  std::vector<Command> operator()(const StartContainer& effect) const {
+    if (fault != Fault::kNone) {
+      return {StartFailed{
+          .container = effect.container, .attempt = effect.attempt, .error = injected()}};
+    }
+    machine.start(effect, now);
+    return {ContainerStarted{.container = effect.container, .attempt = effect.attempt}};
+  }
+  std::vector<Command> operator()(const SignalContainer& effect) const {
+    return machine.signal(effect, now);
+  }
+  std::vector<Command> operator()(const RemoveContainer& effect) const {
+    machine.remove(effect.container);
+    return {};
+  }
+  std::vector<Command> operator()(const Observe&) const {
+    if (fault != Fault::kNone) return {ObserveFailed{.error = injected()}};
+    return {Observed{.seen = machine.seen(),
+                     .online = machine.rules_->admission.topology.cpus() - machine.offline_}};
+  }
+  template <typename Other>
+  std::vector<Command> operator()(const Other&) const {
+    return {};
+  }
+};
+
+PretendMachine::PretendMachine(const ManagerRules& rules, State empty)
+    : rules_(&rules), checkpoint_(std::move(empty)) {}
+
+std::vector<Command> PretendMachine::execute(const Effect& effect, Fault fault, const Now& now) {
+  return std::visit(Executor{.machine = *this, .fault = fault, .now = now}, effect);
+}
+
+void PretendMachine::save_checkpoint(const State& state) {
+  for (const auto& [ref, container] : containers_) {
+    if (!container.running || checkpoint_.find(ref) == nullptr) continue;
+    const Holding* holding = state.find(ref);
+    if (holding == nullptr || !container.own.is_subset_of(holding->assigned)) {
+      breach(
+          fmt::format("{} runs and its CPUs {} are released", name_of(ref), container.own.str()));
+    }
+  }
+  if (rules_->pins_cpus) {
+    for (const Violation& violation : violations(state, rules_->invariants)) {
+      breach("checkpoint: " + violation.message);
+    }
+  }
+  checkpoint_ = state;
+  ++changes_;
+  check_neighbours();
+}
+
+void PretendMachine::check_start(const StartContainer& effect) {
+  const ContainerRef& ref = effect.container;
+  const auto there = containers_.find(ref);
+  if (there != containers_.end() && there->second.running) {
+    breach(fmt::format("{} is started while it runs", name_of(ref)));
+  }
+  const auto last = last_run_.find(ref);
+  if (last != last_run_.end() && effect.attempt <= last->second) {
+    breach(fmt::format("attempt {} of {} is run twice", effect.attempt, name_of(ref)));
+  }
+  const auto record = records_.find(ref.pod);
+  if (record == records_.end()) {
+    breach(fmt::format("{} is started without a record of its pod", name_of(ref)));
+    return;
+  }
+  const Pod& pod = record->second.pod;
+  const Container* container = pod.find(ref.container);
+  if (!rules_->pins_cpus || container == nullptr) return;
+  const int entitled = request_of(pod, *container, std::nullopt, rules_->admission.pod_gates).cpus;
+  if (entitled == 0) return;
+  const Holding* holding = checkpoint_.find(ref);
+  if (holding == nullptr) {
+    breach(fmt::format("{} is started on CPUs {} that the checkpoint does not give it",
+                       name_of(ref), effect.cpus.str()));
+    return;
+  }
+  const bool right = effect.cpus.is_subset_of(holding->assigned) &&
+                     (holding->assigned - effect.cpus).is_subset_of(ever_offline_) &&
+                     holding->assigned.size() == entitled;
+  if (right) return;
+  breach(fmt::format("{} is started on CPUs {}, the checkpoint gives it {}, it is entitled to {}",
+                     name_of(ref), effect.cpus.str(), holding->assigned.str(), entitled));
+}
+
+void PretendMachine::start(const StartContainer& effect, const Now& now) {
+  check_start(effect);
+  const Holding* holding = checkpoint_.find(effect.container);
+  PretendContainer& container = containers_[effect.container];
+  container = PretendContainer{.attempt = effect.attempt,
+                               .running = true,
+                               .cpus = effect.cpus,
+                               .own = holding == nullptr ? CpuSet{} : holding->assigned,
+                               .started_at = now.wall};
+  last_run_[effect.container] = effect.attempt;
+  ++starts_;
+  ++changes_;
+  check_neighbours();
+}
+
+void PretendMachine::set_cpus(const SetCpuset& effect) {
+  const auto found = containers_.find(effect.container);
+  if (found == containers_.end() || !found->second.running) return;
+  found->second.cpus = effect.cpus;
+  found->second.moved = false;
+  ++changes_;
+  check_neighbours();
+}
+
+Command PretendMachine::stop(const ContainerRef& ref, Exit exit, const Now& now) {
+  PretendContainer& container = containers_.at(ref);
+  exit.started_at = container.started_at;
+  exit.finished_at = now.wall;
+  container.running = false;
+  container.exit = exit;
+  ++changes_;
+  return ContainerExited{.container = ref, .attempt = container.attempt, .exit = exit};
+}
+
+Command PretendMachine::end(const ContainerRef& ref, int code, const Now& now) {
+  return stop(ref, {.code = code, .reason = code == 0 ? "Completed" : "Error"}, now);
+}
+
+void PretendMachine::check_signal(const SignalContainer& effect) {
+  const auto record = records_.find(effect.container.pod);
+  if (record == records_.end() || record->second.deleted_at != WallTime{}) return;
+  const Container* container = record->second.pod.find(effect.container.container);
+  if (container == nullptr || container->kind == Container::Kind::kSidecar) return;
+  breach(fmt::format("{} is stopped and nobody has deleted its pod", name_of(effect.container)));
+}
+
+std::vector<Command> PretendMachine::signal(const SignalContainer& effect, const Now& now) {
+  const auto found = containers_.find(effect.container);
+  if (found == containers_.end() || !found->second.running) return {};
+  check_signal(effect);
+  const bool kills = effect.signal == StopSignal::kKill;
+  if (found->second.stubborn && !kills) return {};
+  return {stop(effect.container,
+               {.code = kills ? 137 : 143, .signal = kills ? 9 : 15, .reason = "Error"}, now)};
+}
+
+void PretendMachine::remove(const ContainerRef& ref) {
+  const auto found = containers_.find(ref);
+  if (found == containers_.end()) return;
+  if (found->second.running) breach(fmt::format("{} runs and is removed", name_of(ref)));
+  const auto record = records_.find(ref.pod);
+  if (record != records_.end()) {
+    const auto kept = record->second.containers.find(ref.container);
+    if (kept == record->second.containers.end() || kept->second.exits <= found->second.attempt) {
+      breach(fmt::format("{} is removed before its end is on record", name_of(ref)));
+    }
+  }
+  containers_.erase(found);
+  ++changes_;
+}
+
+void PretendMachine::move(const ContainerRef& ref, const CpuSet& cpus) {
+  PretendContainer& container = containers_.at(ref);
+  container.cpus = cpus;
+  container.moved = true;
+  ++changes_;
+}
+
+void PretendMachine::set_stubborn(const ContainerRef& ref) { containers_.at(ref).stubborn = true; }
+
+void PretendMachine::set_offline(const CpuSet& cpus) {
+  offline_ = cpus;
+  ever_offline_ |= cpus;
+  ++changes_;
+}
+
+void PretendMachine::reboot() {
+  containers_.clear();
+  last_run_.clear();  // what was started last may not be on record
+  ++changes_;
+}
+
+std::vector<SeenContainer> PretendMachine::seen() const {
+  std::vector<SeenContainer> all;
+  for (const auto& [ref, container] : containers_) {
+    SeenContainer& seen = all.emplace_back();
+    seen.container = ref;
+    seen.attempt = container.attempt;
+    seen.running = container.running;
+    seen.started_at = container.started_at;
+    seen.exit = container.exit;
+    if (container.running) seen.cpus = container.cpus - offline_;
+    if (seen.cpus.empty()) seen.cpus = container.cpus;
+  }
+  return all;
+}
+
+Recover PretendMachine::found() const {
+  Recover recover{
+      .cpus = checkpoint_, .seen = seen(), .online = rules_->admission.topology.cpus() - offline_};
+  for (const auto& [uid, record] : records_) recover.pods.push_back(record);
+  return recover;
+}
+
+// Nobody runs on a CPU that a running container was started on as its own, but for those
+// that somebody has moved there.
+void PretendMachine::check_neighbours() {
+  for (const auto& [ref, holder] : containers_) {
+    if (!holder.running || holder.own.empty() || checkpoint_.find(ref) == nullptr) continue;
+    for (const auto& [other_ref, other] : containers_) {
+      if (!other.running || other.moved || other_ref == ref) continue;
+      if (!other.cpus.intersects(holder.own)) continue;
+      breach(fmt::format("{} runs on CPUs {} of {}", name_of(other_ref),
+                         (other.cpus & holder.own).str(), name_of(ref)));
+    }
+  }
+}
+
+}  // namespace corehold

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PretendMachine: what outlives an agent: a disk with the checkpoint and the pods'
+// records, and containers that run on CPUs. It does what effects ask for and watches the
+// promises itself, by what is on the disk and who runs where, whatever the manager
+// believes. A value: a copy is another machine in the same condition.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "manager/step.h"
+
+namespace corehold {
+
+// What becomes of an effect that can fail.
+enum class Fault {
+  kNone,
+  kFails,            // nothing is done, and that is said
+  kFailsThoughDone,  // it is done, and said to have failed; not for starting a container
+};
+
+struct PretendContainer {
+  int attempt = 0;
+  bool running = false;
+  CpuSet cpus{};
+  CpuSet own{};           // the CPUs it was started on as its own
+  bool moved = false;     // somebody else has set its CPUs
+  bool stubborn = false;  // does not end when asked to
+  WallTime started_at{};
+  std::optional<Exit> exit{};
+};
+
+class PretendMachine {
+ public:
+  // `rules` must outlive it.
+  PretendMachine(const ManagerRules& rules, State empty);
+
+  // Does it. The commands that report the result, if it has one, and what else came of it.
+  std::vector<Command> execute(const Effect& effect, Fault fault, const Now& now);
+
+  // What happens without being asked for. REQUIRES: the container runs.
+  Command end(const ContainerRef& ref, int code, const Now& now);
+  void move(const ContainerRef& ref, const CpuSet& cpus);
+  void set_stubborn(const ContainerRef& ref);
+  void set_offline(const CpuSet& cpus);
+  // All that ran is gone without a trace.
+  void reboot();
+
+  // What a new agent finds.
+  Recover found() const;
+  std::vector<SeenContainer> seen() const;
+
+  const State& checkpoint() const { return checkpoint_; }
+  const std::map<std::string, PodRecord>& records() const { return records_; }
+  const std::map<ContainerRef, PretendContainer>& containers() const { return containers_; }
+  const CpuSet& offline() const { return offline_; }
+  // Pods whose record was ever on the disk.
+  const std::set<std::string>& ever_stored() const { return ever_stored_; }
+  // Grows with every change of disk or containers.
+  std::uint64_t changes() const { return changes_; }
+  // Containers started so far.
+  std::uint64_t starts() const { return starts_; }
+  // Every promise broken so far.
+  const std::vector<std::string>& breaches() const { return breaches_; }
+
+ private:
+  struct Executor;
+
+  void save_checkpoint(const State& state);
+  void start(const StartContainer& effect, const Now& now);
+  void set_cpus(const SetCpuset& effect);
+  Command stop(const ContainerRef& ref, Exit exit, const Now& now);
+  std::vector<Command> signal(const SignalContainer& effect, const Now& now);
+  void remove(const ContainerRef& ref);
+  void check_start(const StartContainer& effect);
+  void check_signal(const SignalContainer& effect);
+  void check_neighbours();
+  void breach(std::string text) { breaches_.push_back(std::move(text)); }
+
+  const ManagerRules* rules_;  // never null
+  State checkpoint_;
+  std::map<std::string, PodRecord> records_{};
+  std::map<ContainerRef, PretendContainer> containers_{};
+  std::map<ContainerRef, int> last_run_{};  // the highest attempt that ever ran
+  std::set<std::string> ever_stored_{};
+  CpuSet offline_{};
+  CpuSet ever_offline_{};
+  std::uint64_t changes_ = 0;
+  std::uint64_t starts_ = 0;
+  std::vector<std::string> breaches_{};
+};
+
+}  // namespace corehold

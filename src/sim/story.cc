@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/story.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "pod/testing.h"
+#include "sim/manager_rules.h"
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+constexpr int kMostPods = 6;
+
+StaticOptions random_options(Dice& dice) {
+  StaticOptions options{.full_pcpus_only = dice.chance(30),
+                        .strict_cpu_reservation = dice.chance(30),
+                        .prefer_align_by_uncore = dice.chance(20),
+                        .distribute_across_numa = dice.chance(20),
+                        .distribute_across_cores = dice.chance(20),
+                        .align_by_socket = dice.chance(10),
+                        .min_shared_cpus = dice.roll(0, 2)};
+  if (options.full_pcpus_only || options.distribute_across_numa) {
+    options.distribute_across_cores = false;
+  }
+  return options;
+}
+
+Config random_config(Dice& dice, const Topology& topology) {
+  Config config = planning_defaults(topology);
+  config.reserved_cpus = {};
+  config.reserved_count = dice.roll(1, std::max(1, topology.cpu_count() / 4));
+  config.static_options = random_options(dice);
+  config.memory_pinning = dice.chance(20);
+  if (dice.chance(8)) config.cpu_manager_policy = CpuManagerPolicy::kNone;
+  if (dice.chance(40)) {
+    config.topology.policy = static_cast<TopologyPolicy>(dice.roll(0, 3));
+    if (dice.chance(50)) config.topology.scope = TopologyScope::kPod;
+  }
+  if (dice.chance(20)) {
+    config.memory_manager_policy = MemoryManagerPolicy::kStatic;
+    config.memory.emplace();
+    for (const auto& node : topology.nodes()) {
+      (*config.memory)[node.id]["memory"] = std::int64_t{4} << 30;
+    }
+  }
+  if (dice.chance(20)) {
+    std::vector<Device>& nics = config.devices["example.com/nic"];
+    for (int i = 0; i < 3; ++i) nics.push_back({.id = fmt::format("nic{}", i)});
+  }
+  return config;
+}
+
+std::string random_line(Dice& dice, const StoryNode& node, const std::string& name,
+                        bool guaranteed) {
+  if (!guaranteed) return name + (dice.chance(50) ? " cpu=100m..2" : " cpu=250m memory=1Gi..");
+  std::string line = name;
+  if (dice.chance(20)) {
+    line += " cpu=1500m";
+  } else {
+    const int threads = node.config.static_options.full_pcpus_only && dice.chance(85)
+                            ? node.topology->threads_per_core()
+                            : 1;
+    line += fmt::format(" cpu={}", threads * dice.roll(1, 2));
+  }
+  line += " memory=1Gi";
+  if (!node.config.devices.empty() && dice.chance(30)) line += " example.com/nic=1";
+  return line;
+}
+
+}  // namespace
+
+int Dice::roll(int low, int high) {
+  state_ += 0x9e3779b97f4a7c15U;
+  std::uint64_t mixed = state_;
+  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
+  mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
+  mixed ^= mixed >> 31U;
+  return low + static_cast<int>(mixed % static_cast<std::uint64_t>(high - low + 1));
+}
+
+StoryNode random_node(Dice& dice, int most_cpus) {
+  const auto chance = [&dice](int low, int high) { return dice.roll(low, high); };
+  for (;;) {
+    StoryNode node;
+    node.topology = std::make_unique<Topology>(random_machine(chance, most_cpus));
+    if (node.topology->cpu_count() < 2) continue;
+    node.config = random_config(dice, *node.topology);
+    auto setup = NodeSetup::make(*node.topology, node.config);
+    if (!setup) continue;  // options that do not suit the machine
+    node.setup = std::make_unique<NodeSetup>(*std::move(setup));
+    node.rules = std::make_unique<ManagerRules>(manager_rules(*node.setup, node.config));
+    return node;
+  }
+}
+
+Pod random_pod(Dice& dice, const StoryNode& node, int number) {
+  const bool guaranteed = dice.chance(65);
+  std::vector<std::string> lines;
+  const int inits = dice.chance(30) ? dice.roll(1, 2) : 0;
+  for (int i = 0; i < inits; ++i) {
+    const char* kind = dice.chance(60) ? "init" : "sidecar";
+    lines.push_back(random_line(dice, node, fmt::format("{}:i{}", kind, i), guaranteed));
+  }
+  const int apps = dice.chance(25) ? 2 : 1;
+  for (int i = 0; i < apps; ++i) {
+    lines.push_back(random_line(dice, node, fmt::format("a{}", i), guaranteed));
+  }
+  Pod pod = pod_of(fmt::format("p{}", number), lines);
+  constexpr std::array kPolicies{"Always", "OnFailure", "Never"};
+  pod.restart_policy = kPolicies[static_cast<std::size_t>(dice.roll(0, 2))];
+  if (dice.chance(30)) pod.priority = dice.roll(-1, 3);
+  return pod;
+}
+
+Story::Story(const StoryNode& node, std::uint64_t seed, Trouble trouble)
+    : node_(&node), dice_(seed), trouble_(trouble), world_(*node.rules, node.setup->empty) {}
+
+bool Story::act() {
+  const std::vector<World::Move> moves = world_.moves();
+  if (!moves.empty() && dice_.chance(85)) {
+    const auto which = dice_.roll(0, static_cast<int>(moves.size()) - 1);
+    make(moves[static_cast<std::size_t>(which)]);
+  } else {
+    happen();
+  }
+  return world_.is_sound();
+}
+
+void Story::make(const World::Move& move) {
+  const Effect* effect = world_.effect_of(move);
+  world_.make(move, effect == nullptr ? Fault::kNone : random_fault(*effect));
+}
+
+Fault Story::random_fault(const Effect& effect) {
+  if (!dice_.chance(trouble_.faults)) return Fault::kNone;
+  if (std::holds_alternative<StartContainer>(effect)) return Fault::kFails;
+  return dice_.chance(50) ? Fault::kFails : Fault::kFailsThoughDone;
+}
+
+void Story::happen() {
+  world_.wait(std::chrono::milliseconds(dice_.roll(1, 2000)));
+  if (dice_.chance(trouble_.drift)) return drift();
+  if (dice_.chance(trouble_.offline)) return change_online();
+  if (dice_.chance(trouble_.crashes)) return crash();
+  const int what = dice_.roll(1, 100);
+  if (what <= 30) return create_pod();
+  if (what <= 45) return delete_pod();
+  if (what <= 75) return end_container();
+  world_.fire_next();
+}
+
+void Story::create_pod() {
+  if (world_.node().pods.size() >= kMostPods) return delete_pod();
+  constexpr std::array kSources{Source::kApi,    Source::kApi, Source::kApi,
+                                Source::kStatic, Source::kRun, Source::kRunWaiting};
+  const Source source = kSources[static_cast<std::size_t>(dice_.roll(0, 5))];
+  Pod pod = random_pod(dice_, *node_, ++pods_made_);
+  const RequestId id = requests_.size() + 1;
+  requests_.emplace(id, Request{.uid = pod.uid, .source = source});
+  world_.send(CreatePod{.pod = std::move(pod), .source = source, .request = id});
+}
+
+void Story::delete_pod() {
+  const auto& pods = world_.node().pods;
+  if (pods.empty()) return;
+  auto pod = pods.begin();
+  std::advance(pod, dice_.roll(0, static_cast<int>(pods.size()) - 1));
+  const RequestId id = requests_.size() + 1;
+  requests_.emplace(id, Request{.uid = pod->first, .deletes = true});
+  DeletePod command{.uid = pod->first, .request = id};
+  if (dice_.chance(30)) command.grace = std::chrono::seconds(dice_.roll(0, 5));
+  world_.send(command);
+}
+
+std::vector<ContainerRef> Story::running() const {
+  std::vector<ContainerRef> refs;
+  for (const auto& [ref, container] : world_.machine().containers()) {
+    if (container.running) refs.push_back(ref);
+  }
+  return refs;
+}
+
+void Story::end_container() {
+  const std::vector<ContainerRef> refs = running();
+  if (refs.empty()) return;
+  const auto which = dice_.roll(0, static_cast<int>(refs.size()) - 1);
+  const ContainerRef& ref = refs[static_cast<std::size_t>(which)];
+  if (dice_.chance(10)) return world_.machine().set_stubborn(ref);
+  world_.end(ref, dice_.chance(60) ? 0 : 1);
+}
+
+void Story::drift() {
+  const std::vector<ContainerRef> refs = running();
+  if (refs.empty()) return;
+  const auto which = dice_.roll(0, static_cast<int>(refs.size()) - 1);
+  const auto chance = [this](int low, int high) { return dice_.roll(low, high); };
+  CpuSet cpus = random_subset(chance, *node_->topology, node_->topology->cpus());
+  if (cpus.empty()) cpus = node_->topology->cpus();
+  world_.machine().move(refs[static_cast<std::size_t>(which)], cpus);
+}
+
+void Story::change_online() {
+  CpuSet offline;
+  if (dice_.chance(60)) {
+    for (const CpuId cpu : node_->topology->cpus()) {
+      if (dice_.chance(15)) offline.insert(cpu);
+    }
+    offline.erase(node_->topology->cpus().first());
+  }
+  world_.machine().set_offline(offline);
+}
+
+void Story::crash() {
+  world_.crash();
+  for (const ContainerRef& ref : running()) {
+    if (dice_.chance(20)) world_.end(ref, dice_.roll(0, 1));
+  }
+  if (dice_.chance(10)) world_.machine().reboot();
+  world_.wait(std::chrono::milliseconds(dice_.roll(0, 60'000)));
+  world_.boot();
+}
+
+std::vector<std::string> Story::finish() {
+  if (!world_.is_up()) world_.boot();
+  if (!world_.settle()) return {"the node does not come to rest"};
+  std::vector<std::string> found = world_.unsettled();
+  std::set<std::string> deleted;
+  for (const auto& [id, request] : requests_) {
+    if (request.deletes) deleted.insert(request.uid);
+  }
+  const auto& records = world_.machine().records();
+  for (const auto& [id, request] : requests_) {
+    const auto answer = world_.answers().find(id);
+    if (answer == world_.answers().end() || !answer->second.done) continue;
+    const bool stays = request.source == Source::kApi || request.source == Source::kStatic;
+    if (request.deletes && records.contains(request.uid)) {
+      found.push_back(fmt::format("pod {} was deleted and is there again", request.uid));
+    } else if (!request.deletes && stays && !deleted.contains(request.uid) &&
+               !records.contains(request.uid)) {
+      found.push_back(fmt::format("pod {} is lost", request.uid));
+    }
+  }
+  const NodeState& node = world_.node();
+  for (const auto& [uid, pod] : node.pods) {
+    if (pod.admitted || phase_of(pod) != "Pending") continue;
+    Bookings online = node.bookings;
+    online.cpus.shared -= node.offline;
+    if (admit(node_->rules->admission, online, pod.record.pod).refusal) continue;
+    found.push_back(fmt::format("pod {} waits although it fits", uid));
+  }
+  return found;
+}
+
+}  // namespace corehold

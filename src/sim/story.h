@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random stories for tests: a node of any shape and what may happen to it. The same seed
+// tells the same story.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "manager/step.h"
+#include "sim/node_setup.h"
+#include "sim/world.h"
+#include "topology/topology.h"
+
+namespace corehold {
+
+// A source of chance that can be copied.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : state_(seed) {}
+
+  // From low to high, both included.
+  int roll(int low, int high);
+  bool chance(int percent) { return roll(1, 100) <= percent; }
+
+ private:
+  std::uint64_t state_;
+};
+
+// A machine with its configuration. Stays where it is made: stories refer to it.
+struct StoryNode {
+  std::unique_ptr<Topology> topology{};
+  Config config{};
+  std::unique_ptr<NodeSetup> setup{};
+  std::unique_ptr<ManagerRules> rules{};
+};
+StoryNode random_node(Dice& dice, int most_cpus);
+
+// One of any shape: init containers, sidecars and apps, exclusive or not.
+Pod random_pod(Dice& dice, const StoryNode& node, int number);
+
+// How often things go wrong, in percent of the occasions.
+struct Trouble {
+  int faults = 4;
+  int drift = 3;
+  int offline = 1;
+  int crashes = 1;
+};
+
+class Story {
+ public:
+  Story(const StoryNode& node, std::uint64_t seed, Trouble trouble);
+
+  // Something happens. False: a promise is broken.
+  bool act();
+  // Makes a move of the world; an effect may fail.
+  void make(const World::Move& move);
+  // A person asks for something, a container ends, or something goes wrong.
+  void happen();
+
+  World& world() { return world_; }
+  const World& world() const { return world_; }
+  Dice& dice() { return dice_; }
+
+  // Lets the world come to rest and says what is wrong then: what World::unsettled() finds,
+  // pods that somebody was told of and that are gone, pods that wait although they fit.
+  std::vector<std::string> finish();
+
+ private:
+  struct Request {
+    std::string uid;
+    bool deletes = false;
+    Source source = Source::kApi;
+  };
+
+  Fault random_fault(const Effect& effect);
+  void create_pod();
+  void delete_pod();
+  void end_container();
+  void drift();
+  void change_online();
+  void crash();
+  std::vector<ContainerRef> running() const;
+
+  const StoryNode* node_;  // never null
+  Dice dice_;
+  Trouble trouble_;
+  World world_;
+  std::map<RequestId, Request> requests_{};
+  int pods_made_ = 0;
+};
+
+}  // namespace corehold

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/world.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace corehold {
+namespace {
+
+constexpr int kPatience = 20'000;  // moves until the world is taken for restless
+
+// Effects of one lane are done in their order. Names of pods are never empty.
+ContainerRef shell_lane(std::string_view name) { return {"", std::string(name)}; }
+
+struct LaneOf {
+  ContainerRef operator()(const SavePod&) const { return shell_lane("store"); }
+  ContainerRef operator()(const ForgetPod&) const { return shell_lane("store"); }
+  ContainerRef operator()(const PersistCheckpoint&) const { return shell_lane("checkpoint"); }
+  ContainerRef operator()(const WritePodInfo&) const { return shell_lane("podinfo"); }
+  ContainerRef operator()(const RemovePodFiles&) const { return shell_lane("podinfo"); }
+  ContainerRef operator()(const SetCpuset& effect) const { return effect.container; }
+  ContainerRef operator()(const StartContainer& effect) const { return effect.container; }
+  ContainerRef operator()(const SignalContainer& effect) const { return effect.container; }
+  ContainerRef operator()(const RemoveContainer& effect) const { return effect.container; }
+  ContainerRef operator()(const Observe&) const { return shell_lane("observe"); }
+  template <typename Other>
+  ContainerRef operator()(const Other&) const {
+    return shell_lane("shell");
+  }
+};
+
+const ContainerRef& ref_of(const ContainerExited& exited) { return exited.container; }
+
+}  // namespace
+
+World::World(const ManagerRules& rules, const Bookings& empty)
+    : rules_(&rules), empty_(&empty), machine_(rules, empty.cpus) {
+  boot();
+}
+
+void World::boot() {
+  up_ = true;
+  node_ = NodeState{.bookings = *empty_};
+  send(machine_.found());
+}
+
+void World::crash() {
+  up_ = false;
+  node_ = {};
+  lanes_.clear();
+  timers_.clear();
+}
+
+void World::send(const Command& command) {
+  Outcome outcome = step(*rules_, std::move(node_), command, now_);
+  node_ = std::move(outcome.node);
+  ++commands_;
+  for (const std::string& violation : violations(*rules_, node_)) breaches_.push_back(violation);
+  for (Effect& effect : outcome.effects) hand_on(std::move(effect));
+}
+
+void World::hand_on(Effect effect) {
+  ++effects_;
+  if (const auto* timer = std::get_if<StartTimer>(&effect)) {
+    timers_[timer->timer] = now_.steady + timer->after;
+  } else if (const auto* cancel = std::get_if<CancelTimer>(&effect)) {
+    timers_.erase(cancel->timer);
+  } else if (const auto* reply = std::get_if<Reply>(&effect)) {
+    if (!answers_.emplace(reply->request, Answer{.done = !reply->error}).second) {
+      breaches_.push_back(fmt::format("request {} is answered twice", reply->request));
+    }
+  } else if (!std::holds_alternative<EmitEvent>(effect) &&
+             !std::holds_alternative<CountMetric>(effect)) {
+    lanes_[std::visit(LaneOf{}, effect)].effects.push_back(std::move(effect));
+  }
+}
+
+std::vector<World::Move> World::moves() const {
+  std::vector<Move> all;
+  for (const auto& [key, lane] : lanes_) {
+    if (!lane.effects.empty()) all.push_back({.lane = key, .arrives = false});
+    if (!lane.results.empty()) all.push_back({.lane = key, .arrives = true});
+  }
+  return all;
+}
+
+const Effect* World::effect_of(const Move& move) const {
+  return move.arrives ? nullptr : &lanes_.at(move.lane).effects.front();
+}
+
+void World::make(const Move& move, Fault fault) {
+  Lane& lane = lanes_.at(move.lane);
+  if (!move.arrives) {
+    const Effect effect = std::move(lane.effects.front());
+    lane.effects.pop_front();
+    for (Command& result : machine_.execute(effect, fault, now_)) {
+      lane.results.push_back(std::move(result));
+    }
+    if (lane.effects.empty() && lane.results.empty()) lanes_.erase(move.lane);
+    return;
+  }
+  const Command command = std::move(lane.results.front());
+  lane.results.pop_front();
+  if (lane.effects.empty() && lane.results.empty()) lanes_.erase(move.lane);
+  send(command);
+}
+
+void World::wait(std::chrono::milliseconds time) {
+  now_.steady += time;
+  now_.wall += time;
+}
+
+bool World::fire_next() {
+  const auto next =
+      std::min_element(timers_.begin(), timers_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (next == timers_.end()) return false;
+  if (next->second > now_.steady) wait(next->second - now_.steady);
+  const TimerKey key = next->first;
+  timers_.erase(next);
+  send(TimerFired{key});
+  return true;
+}
+
+void World::end(const ContainerRef& ref, int code) {
+  Command exited = machine_.end(ref, code, now_);
+  if (!up_) return;
+  lanes_[ref_of(std::get<ContainerExited>(exited))].results.push_back(std::move(exited));
+}
+
+bool World::run_lanes() {
+  for (int patience = kPatience; patience > 0; --patience) {
+    if (lanes_.empty()) return true;
+    const auto& [key, lane] = *lanes_.begin();
+    make({.lane = key, .arrives = lane.effects.empty()}, Fault::kNone);
+  }
+  return false;
+}
+
+bool World::run_timers() {
+  const auto is_reconcile = [](const auto& timer) {
+    return timer.first.kind == TimerKey::Kind::kReconcile;
+  };
+  for (int patience = kPatience / 10; patience > 0; --patience) {
+    if (!run_lanes()) return false;
+    if (std::all_of(timers_.begin(), timers_.end(), is_reconcile)) return true;
+    fire_next();
+  }
+  return false;
+}
+
+bool World::settle() {
+  if (!run_timers()) return false;
+  for (int round = 0; round < 2; ++round) {
+    fire_next();
+    if (!run_timers()) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> World::breaches() const {
+  std::vector<std::string> all = machine_.breaches();
+  all.insert(all.end(), breaches_.begin(), breaches_.end());
+  return all;
+}
+
+std::vector<std::string> World::unsettled() const {
+  std::vector<std::string> found;
+  const State& checkpoint = machine_.checkpoint();
+  for (const auto& [uid, record] : machine_.records()) {
+    if (!node_.pods.contains(uid)) {
+      found.push_back(fmt::format("pod {} is in the store and unknown", uid));
+    } else if (node_.pods.at(uid).record != record) {
+      // Why a pod waits is not saved every time.
+      PodRecord here = node_.pods.at(uid).record;
+      here.reason = record.reason;
+      here.message = record.message;
+      if (here != record) found.push_back(fmt::format("the record of pod {} is old", uid));
+    }
+    if (record.deleted_at != WallTime{}) {
+      found.push_back(fmt::format("pod {} was deleted and is still there", uid));
+    }
+  }
+  for (const auto& [uid, pod] : node_.pods) {
+    if (machine_.records().contains(uid)) continue;
+    found.push_back(fmt::format("pod {} is known and not in the store", uid));
+  }
+  if (!rules_->pins_cpus) return found;
+  if (checkpoint.pods != node_.bookings.cpus.pods ||
+      checkpoint.shared != node_.bookings.cpus.shared) {
+    found.push_back("the checkpoint is not what was decided");
+  }
+  for (const auto& [uid, containers] : checkpoint.pods) {
+    const std::string phase = node_.pods.contains(uid) ? phase_of(node_.pods.at(uid)) : "gone";
+    if (phase == "Running" || phase == "Pending") continue;
+    found.push_back(fmt::format("pod {} is {} and holds CPUs", uid, phase));
+  }
+  for (const auto& [ref, container] : machine_.containers()) {
+    if (!container.running) continue;
+    const Holding* holding = checkpoint.find(ref);
+    const CpuSet right =
+        (holding == nullptr ? checkpoint.shared : holding->assigned) - machine_.offline();
+    if (right.empty() || container.cpus == right) continue;
+    // Nobody can see that it was moved to CPUs that are offline.
+    if (container.moved && container.cpus - machine_.offline() == right) continue;
+    found.push_back(fmt::format("{}/{} runs on CPUs {}, not {}", ref.pod, ref.container,
+                                container.cpus.str(), right.str()));
+  }
+  return found;
+}
+
+}  // namespace corehold

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// World: a pretend machine with an agent on it, in simulated time. The agent's shell
+// hands effects on in their order; what concerns one container, the store or the
+// checkpoint is done one after the other, everything else in any order, and each result
+// arrives at any later time. The caller decides what happens next. A value: a copy is
+// another world with the same past.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "manager/step.h"
+#include "sim/pretend_machine.h"
+
+namespace corehold {
+
+class World {
+ public:
+  // `rules` and `empty`, the books of the node before anybody is there, must outlive it.
+  // The agent runs and has been told what it has found: nothing.
+  World(const ManagerRules& rules, const Bookings& empty);
+
+  // Something that can happen next: an effect is done or a result arrives.
+  struct Move {
+    ContainerRef lane{};
+    bool arrives = false;
+  };
+  std::vector<Move> moves() const;
+  // The effect that a move would do; null for a result that arrives.
+  const Effect* effect_of(const Move& move) const;
+  void make(const Move& move, Fault fault);
+
+  // A command from a person. Answers are kept by request.
+  void send(const Command& command);
+  struct Answer {
+    bool done = false;
+  };
+  const std::map<RequestId, Answer>& answers() const { return answers_; }
+
+  // Time passes; a timer that is due fires only by fire_next().
+  void wait(std::chrono::milliseconds time);
+  // Moves the clock to the earliest timer and fires it. False: there is none.
+  bool fire_next();
+  // REQUIRES: the container runs.
+  void end(const ContainerRef& ref, int code);
+
+  // The agent is gone with all it has not written down.
+  void crash();
+  // A new agent finds what the last one left.
+  void boot();
+  bool is_up() const { return up_; }
+
+  // Lets everything happen that is bound to, without failures, until only the reconcile
+  // timer is left, which then fires twice. False: it does not come to rest.
+  bool settle();
+
+  PretendMachine& machine() { return machine_; }
+  const PretendMachine& machine() const { return machine_; }
+  const NodeState& node() const { return node_; }
+  const ManagerRules& rules() const { return *rules_; }
+  const Now& time() const { return now_; }
+  std::uint64_t commands() const { return commands_; }
+  std::uint64_t effects() const { return effects_; }
+
+  bool is_sound() const { return breaches_.empty() && machine_.breaches().empty(); }
+  // Every promise broken so far, by the machine or in the manager's own books.
+  std::vector<std::string> breaches() const;
+  // What is not as it should be once everything has come to rest.
+  std::vector<std::string> unsettled() const;
+
+ private:
+  struct Lane {
+    std::deque<Effect> effects{};
+    std::deque<Command> results{};
+  };
+
+  void hand_on(Effect effect);
+  bool run_lanes();
+  bool run_timers();
+
+  const ManagerRules* rules_;  // never null
+  const Bookings* empty_;      // never null
+  PretendMachine machine_;
+  Now now_{.steady = std::chrono::hours(1), .wall = std::chrono::hours(24 * 365)};
+  bool up_ = false;
+  NodeState node_{};
+  std::map<ContainerRef, Lane> lanes_{};
+  std::map<TimerKey, std::chrono::milliseconds> timers_{};
+  std::map<RequestId, Answer> answers_{};
+  std::uint64_t commands_ = 0;
+  std::uint64_t effects_ = 0;
+  std::vector<std::string> breaches_{};
+};
+
+}  // namespace corehold
