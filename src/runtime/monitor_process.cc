@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "runtime/monitor.h"
 #include "sys/file.h"
 
@@ -82,8 +83,11 @@ Result<MonitorProcess> spawn_monitor(const std::vector<std::string>& command,
   const Descriptor high(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, kMonitorChannel + 1));
   if (!high.is_open()) return Error{Code::kIo, fmt::format("dup: {}", errno_name(errno))};
 
+  CHECK(!command.empty());
   std::vector<std::string> words = command;
   words.push_back(directory);
+  // For who looks at a list of processes.
+  if (words[0] == "/proc/self/exe") words[0] = "corehold";
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
@@ -94,11 +98,11 @@ Result<MonitorProcess> spawn_monitor(const std::vector<std::string>& command,
   pid_t pid = 0;
   int error = actions.set(high.get());
   if (error == 0) {
-    error = ::posix_spawn(&pid, arguments[0], actions.get(), attributes.get(), arguments.data(),
-                          ::environ);
+    error = ::posix_spawn(&pid, command[0].c_str(), actions.get(), attributes.get(),
+                          arguments.data(), ::environ);
   }
   if (error != 0) {
-    return Error{Code::kIo, fmt::format("start the monitor {}: {}", words[0], errno_name(error))};
+    return Error{Code::kIo, fmt::format("start the monitor {}: {}", command[0], errno_name(error))};
   }
   const auto process = identify(pid);
   if (!process) {

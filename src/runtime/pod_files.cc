@@ -1,11 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/pod_files.h"
 
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include <fmt/format.h>
 
+#include "runtime/pod_spec.h"
 #include "sys/directory.h"
+#include "sys/file.h"
 
 namespace corehold {
+namespace {
+
+Error failed(std::string_view what, const std::string& path) {
+  return {Code::kIo, fmt::format("{} {}: {}", what, path, errno_name(errno))};
+}
+
+bool is_mount_point(const std::string& path) {
+  struct stat own {};
+  struct stat around {};
+  return ::lstat(path.c_str(), &own) == 0 && ::lstat((path + "/..").c_str(), &around) == 0 &&
+         own.st_dev != around.st_dev;
+}
+
+Result<void> make_empty_dir(const std::string& path, const VolumeSpec& volume,
+                            const std::optional<gid_t>& group) {
+  struct stat status {};
+  const bool is_new = ::lstat(path.c_str(), &status) != 0;
+  if (!is_new && (!volume.in_memory || is_mount_point(path))) return {};
+  TRY(make_directories(path, 0755));
+  if (volume.in_memory) {
+    std::string options = "mode=0777";
+    if (volume.size_limit) options += fmt::format(",size={}", *volume.size_limit);
+    if (::mount("corehold", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+      return failed("mount a tmpfs on", path);
+    }
+  }
+  // As a kubelet makes it: whoever the containers run as can use it.
+  if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+    return failed("change the group of", path);
+  }
+  if (::chmod(path.c_str(), group ? 02777 : 0777) != 0) return failed("change the mode of", path);
+  return {};
+}
+
+bool fits(mode_t mode, std::string_view type) {
+  if (type.starts_with("Directory")) return S_ISDIR(mode);
+  if (type.starts_with("File")) return S_ISREG(mode);
+  if (type == "Socket") return S_ISSOCK(mode);
+  if (type == "CharDevice") return S_ISCHR(mode);
+  if (type == "BlockDevice") return S_ISBLK(mode);
+  return true;
+}
+
+Result<void> check_host_path(const std::string& root, const VolumeSpec& volume) {
+  const std::string& path = volume.host_path;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (fits(status.st_mode, volume.host_type)) return {};
+    return Error{Code::kInvalid, fmt::format("{} is not of type {}", path, volume.host_type)};
+  }
+  if (errno != ENOENT) return failed("stat", path);
+  if (!volume.host_type.ends_with("OrCreate")) {
+    return Error{Code::kNotFound, fmt::format("{} does not exist", path)};
+  }
+  if (!path.starts_with(root + "/")) {
+    return Error{Code::kUnsupported,
+                 fmt::format("{} does not exist, and nothing is created outside {}: create it "
+                             "first, or use an emptyDir",
+                             path, root)};
+  }
+  if (volume.host_type == "DirectoryOrCreate") return make_directories(path, 0755);
+  TRY(make_directories(path.substr(0, path.rfind('/')), 0755));
+  return replace_file(path, "");
+}
+
+}  // namespace
 
 std::string volume_path(const std::string& root, const std::string& uid,
                         const std::string& volume) {
@@ -22,9 +96,31 @@ std::string log_path(const std::string& root, const std::string& uid, const std:
   return fmt::format("{}/logs/{}/{}/{}.log", root, uid, container, attempt);
 }
 
-Result<void> make_volumes(const std::string& /*root*/, const Pod& /*pod*/) { return {}; }
+Result<void> make_volumes(const std::string& root, const Pod& pod) {
+  const PodSpec spec = read_spec(pod);
+  for (const VolumeSpec& volume : spec.volumes) {
+    Result<void> made;
+    if (volume.kind == VolumeSpec::Kind::kEmptyDir) {
+      made = make_empty_dir(volume_path(root, pod.uid, volume.name), volume, spec.volume_group);
+    } else if (volume.kind == VolumeSpec::Kind::kHostPath) {
+      made = check_host_path(root, volume);
+    }
+    if (!made) {
+      return wrap(fmt::format("volume {} of pod {}", volume.name, display_name(pod)), made.error());
+    }
+  }
+  return {};
+}
 
 Result<void> remove_pod_files(const std::string& root, const std::string& uid) {
+  const std::string volumes = fmt::format("{}/volumes/{}", root, uid);
+  if (const auto names = entries_of(volumes)) {
+    for (const std::string& name : *names) {
+      const std::string path = volumes + "/" + name;
+      if (!is_mount_point(path)) continue;
+      if (::umount2(path.c_str(), MNT_DETACH) != 0) return failed("unmount", path);
+    }
+  }
   for (const char* kind : {"volumes", "podinfo", "logs"}) {
     TRY(remove_tree(fmt::format("{}/{}/{}", root, kind, uid)));
   }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/process_runtime.h"
 
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <optional>
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
@@ -216,18 +217,38 @@ Result<void> ProcessRuntime::watch(Entry& entry) {
 }
 
 void ProcessRuntime::listen(Entry& entry) {
-  asio::async_read_until(
-      entry.channel, asio::dynamic_buffer(entry.heard), '\n',
-      guarded(entry, [this](Entry& speaker, boost::system::error_code error, std::size_t length) {
-        if (error) return speaker.channel.close();
-        const std::string line = speaker.heard.substr(0, length - 1);
-        speaker.heard.erase(0, length);
-        const auto generation = speaker.generation;
-        const ContainerRef container = speaker.container;
-        hear(speaker, line);
-        Entry* current = find(container);
-        if (current != nullptr && current->generation == generation) listen(*current);
-      }));
+  entry.channel.async_wait(asio::posix::stream_descriptor::wait_read,
+                           guarded(entry, [this](Entry& speaker, boost::system::error_code) {
+                             const auto generation = speaker.generation;
+                             const ContainerRef container = speaker.container;
+                             const bool goes_on = hear_all(speaker);
+                             Entry* current = find(container);
+                             if (current == nullptr || current->generation != generation) return;
+                             if (goes_on && current->channel.is_open()) listen(*current);
+                           }));
+}
+
+// Takes in what the monitor has said so far. False: it will say no more.
+bool ProcessRuntime::hear_all(Entry& entry) {
+  std::array<char, 4096> buffer{};
+  ssize_t got = 0;
+  while ((got = ::recv(entry.channel.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT)) >
+         0) {
+    entry.heard.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
+  std::string heard = std::move(entry.heard);
+  std::size_t begin = 0;
+  std::vector<std::string> lines;
+  for (std::size_t end = 0; (end = heard.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    lines.push_back(heard.substr(begin, end - begin));
+  }
+  entry.heard = heard.substr(begin);
+  // Whoever waits for the start is told last: the entry may be gone afterwards.
+  std::stable_partition(lines.begin(), lines.end(),
+                        [](const std::string& line) { return line != "running"; });
+  for (const std::string& line : lines) hear(entry, line);
+  return goes_on;
 }
 
 void ProcessRuntime::hear(Entry& entry, std::string_view line) {
@@ -268,16 +289,8 @@ void ProcessRuntime::wait_for_end(Entry& entry) {
 void ProcessRuntime::finish(Entry& entry) {
   // What the monitor said last may still be on its way.
   if (entry.channel.is_open()) {
+    static_cast<void>(hear_all(entry));
     boost::system::error_code error;
-    entry.channel.non_blocking(true, error);
-    std::string rest(65536, '\0');
-    const std::size_t got = entry.channel.read_some(asio::buffer(rest), error);
-    entry.heard.append(rest, 0, got);
-    for (std::size_t end = 0; (end = entry.heard.find('\n')) != std::string::npos;) {
-      const std::string line = entry.heard.substr(0, end);
-      entry.heard.erase(0, end + 1);
-      hear(entry, line);
-    }
     entry.channel.close(error);
   }
   if (const auto kept = entry.directory.read_exit()) entry.exit = kept;

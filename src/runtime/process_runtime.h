@@ -50,7 +50,6 @@ class ProcessRuntime : public Runtime {
   RuntimeContainer seen(const Entry& entry) const;
 
   Result<void> adopt(const ContainerRef& container);
-  Result<bool> clear_orphan(const ContainerRef& container, const ContainerDirectory& directory);
   void list_again(Done<std::vector<RuntimeContainer>> done, int tries);
 
   Result<void> begin(Entry& entry, const Launch& launch);
@@ -58,6 +57,7 @@ class ProcessRuntime : public Runtime {
   Result<void> spawn(Entry& entry);
   Result<void> watch(Entry& entry);
   void listen(Entry& entry);
+  bool hear_all(Entry& entry);
   void hear(Entry& entry, std::string_view line);
   void wait_for_end(Entry& entry);
   void finish(Entry& entry);

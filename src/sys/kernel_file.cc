@@ -39,7 +39,7 @@ Result<std::string> read_kernel_file(const std::string& path) {
 }
 
 Result<void> write_kernel_file(const std::string& path, std::string_view text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (!file.is_open()) return failed("open", path, errno);
   ssize_t written = 0;
   do {

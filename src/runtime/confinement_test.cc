@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding cgroups and writing to them, on a tree of plain files. What the kernel makes of
+// it is tested on real ones (label host).
+#include "runtime/confinement.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "sys/directory.h"
+#include "sys/file.h"
+
+namespace corehold {
+namespace {
+
+using testing::HasSubstr;
+
+class FakeCgroups : public testing::Test {
+ protected:
+  FakeCgroups() {
+    std::string pattern = testing::TempDir() + "cgroups-XXXXXX";
+    CHECK(::mkdtemp(pattern.data()) != nullptr);
+    top_ = pattern;
+    put("proc/mounts", "tmpfs / tmpfs rw 0 0\n");
+    put("proc/self/cgroup", "0::/\n");
+  }
+  ~FakeCgroups() override { static_cast<void>(remove_tree(top_)); }
+
+  void put(const std::string& path, const std::string& text) const {
+    const std::string full = top_ + "/" + path;
+    CHECK(make_directories(full.substr(0, full.rfind('/')), 0755).has_value());
+    std::ofstream(full) << text;
+  }
+  std::string get(const std::string& path) const {
+    const auto text = read_file(top_ + "/" + path, 65536);
+    return text ? *text : text.error().message;
+  }
+  void mount_v2() const {
+    put("proc/mounts", fmt::format("cgroup2 {}/cg cgroup2 rw,nosuid 0 0\n", top_));
+    put("cg/cgroup.controllers", "cpuset cpu io\n");
+    put("cg/cgroup.subtree_control", "io\n");
+    put("cg/cpuset.cpus.effective", "0-7\n");
+  }
+  // A v2 cgroup as the kernel would make it.
+  void make_v2(const std::string& path, const std::string& effective) const {
+    for (const char* file : {"cgroup.subtree_control", "cpuset.cpus", "cpuset.mems", "cpu.max",
+                             "cpu.weight", "cgroup.procs"}) {
+      put(fmt::format("{}/{}", path, file), "\n");
+    }
+    put(path + "/cpuset.cpus.effective", effective + "\n");
+  }
+  ConfinementOptions options() const { return {.name = "corehold", .proc = top_ + "/proc"}; }
+
+  std::string top_{};
+  Body body_{.container = {.pod = "u", .container = "main"}};
+};
+
+TEST_F(FakeCgroups, AreFoundInVersion2First) {
+  mount_v2();
+  const auto found = find_confinement(options());
+  EXPECT_EQ(found->abilities().confinement, "cgroup v2");
+  EXPECT_EQ(found->abilities().note, "");
+  EXPECT_EQ(found->describe().at("base").as_string(), top_ + "/cg/corehold");
+}
+
+TEST_F(FakeCgroups, AreNotTakenFromAVersion2WithoutCpusets) {
+  mount_v2();
+  put("cg/cgroup.controllers", "hugetlb\n");
+  put("proc/mounts",
+      fmt::format("cgroup2 {0}/cg cgroup2 rw 0 0\ncgroup {0}/cs cgroup rw,cpuset 0 0\n"
+                  "cgroup {0}/cpu cgroup rw,cpu,cpuacct 0 0\n",
+                  top_));
+  put("cs/x", "");
+  put("cpu/x", "");
+  const auto found = find_confinement(options());
+  EXPECT_EQ(found->abilities().confinement, "cgroup v1");
+  EXPECT_EQ(found->abilities().note, "");
+}
+
+TEST_F(FakeCgroups, OfVersion1NeedNoCpuHierarchy) {
+  put("proc/mounts", fmt::format("cgroup {0}/cs cgroup rw,cpuset 0 0\n", top_));
+  put("cs/x", "");
+  EXPECT_EQ(find_confinement(options())->abilities().note,
+            "there is no cpu cgroup: CPU shares and limits have no effect");
+}
+
+TEST_F(FakeCgroups, AreReplacedByAffinityWhereThereAreNone) {
+  const auto found = find_confinement(options());
+  EXPECT_EQ(found->abilities().confinement, "affinity");
+  EXPECT_THAT(found->abilities().note, testing::StartsWith("there is no cpuset cgroup: "));
+}
+
+TEST_F(FakeCgroups, AreReplacedByAffinityWhereTheyCannotBeWritten) {
+  // Root may write everything but what is not there to be written.
+  put("proc/mounts", fmt::format("cgroup {0}/gone cgroup ro,cpuset 0 0\n", top_));
+  EXPECT_THAT(find_confinement(options())->abilities().note,
+              testing::StartsWith(top_ + "/gone cannot be written: "));
+}
+
+TEST_F(FakeCgroups, SurviveBeingDescribed) {
+  mount_v2();
+  const auto found = find_confinement(options());
+  const auto opened = open_confinement(found->describe());
+  ASSERT_TRUE(opened);
+  EXPECT_EQ((*opened)->describe(), found->describe());
+  const auto affinity = make_affinity("why");
+  EXPECT_EQ((*open_confinement(affinity->describe()))->describe(), affinity->describe());
+  EXPECT_FALSE(open_confinement({{"kind", "chains"}}));
+}
+
+TEST_F(FakeCgroups, OfVersion2AreHandedControllersDownAndSet) {
+  mount_v2();
+  for (const char* path : {"cg/corehold", "cg/corehold/pods", "cg/corehold/pods/u"}) {
+    make_v2(path, "0-7");
+  }
+  make_v2("cg/corehold/pods/u/main", "2-3");
+  const auto found = find_confinement(options());
+  const auto confined = found->confine(
+      body_, {.cpus = *CpuSet::parse("2-3"), .mems = *NodeSet::parse("0"), .cpu_shares = 2048});
+  ASSERT_TRUE(confined) << confined.error().message;
+  // Two writes; the fake keeps the last.
+  for (const char* path : {"cg", "cg/corehold", "cg/corehold/pods", "cg/corehold/pods/u"}) {
+    EXPECT_EQ(get(fmt::format("{}/cgroup.subtree_control", path)), "+cpu") << path;
+  }
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cgroup.subtree_control"), "\n");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cpuset.cpus"), "2-3");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cpuset.mems"), "0");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cpu.weight"), "79");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cpu.max"), "max 100000");
+  EXPECT_EQ(get("cg/corehold/pods/u/cpu.weight"), "79");
+  const auto limited = found->confine(body_, {.cpus = *CpuSet::parse("2-3"), .quota_millis = 1500});
+  ASSERT_TRUE(limited);
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cpu.max"), "150000 100000");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cpuset.mems"), "\n");
+  EXPECT_EQ(found->look(body_)->cpus.str(), "2-3");
+}
+
+TEST_F(FakeCgroups, AreNotTakenForSetUntilTheKernelSaysSo) {
+  mount_v2();
+  for (const char* path : {"cg/corehold", "cg/corehold/pods", "cg/corehold/pods/u"}) {
+    make_v2(path, "0-7");
+  }
+  make_v2("cg/corehold/pods/u/main", "0-1");
+  const auto confined =
+      find_confinement(options())->confine(body_, {.cpus = *CpuSet::parse("2-3")});
+  ASSERT_FALSE(confined);
+  EXPECT_EQ(confined.error().message,
+            fmt::format("set CPUs of container main (pod u) to 2-3: the kernel lets "
+                        "{}/cg/corehold/pods/u/main run on 0-1 instead",
+                        top_));
+}
+
+TEST_F(FakeCgroups, MayLackACpuThatIsOffline) {
+  mount_v2();
+  put("cg/cpuset.cpus.effective", "0-2,4-7\n");
+  for (const char* path : {"cg/corehold", "cg/corehold/pods", "cg/corehold/pods/u"}) {
+    make_v2(path, "0-7");
+  }
+  make_v2("cg/corehold/pods/u/main", "2");
+  EXPECT_TRUE(find_confinement(options())->confine(body_, {.cpus = *CpuSet::parse("2-3")}));
+}
+
+TEST_F(FakeCgroups, ThatHaveGoneAreNotFound) {
+  mount_v2();
+  const auto seen = find_confinement(options())->look(body_);
+  ASSERT_FALSE(seen);
+  EXPECT_EQ(seen.error().code, Code::kNotFound);
+  EXPECT_EQ(*find_confinement(options())->kill(body_), 0U);
+  EXPECT_TRUE(*find_confinement(options())->remove(body_));
+}
+
+TEST(CpuWeight, IsTheKubelets) {
+  EXPECT_EQ(cpu_weight(2), 1);
+  EXPECT_EQ(cpu_weight(1024), 39);
+  EXPECT_EQ(cpu_weight(2048), 79);
+  EXPECT_EQ(cpu_weight(262144), 10000);
+  EXPECT_EQ(cpu_weight(0), 1);
+  EXPECT_EQ(cpu_weight(1 << 30), 10000);
+}
+
+}  // namespace
+}  // namespace corehold

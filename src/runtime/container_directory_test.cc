@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/container_directory.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "sys/directory.h"
+
+namespace corehold {
+namespace {
+
+using testing::HasSubstr;
+
+class Directory : public testing::Test {
+ protected:
+  Directory() {
+    std::string pattern = testing::TempDir() + "containers-XXXXXX";
+    CHECK(::mkdtemp(pattern.data()) != nullptr);
+    root_ = pattern;
+    CHECK(directory().make().has_value());
+  }
+  ~Directory() override { static_cast<void>(remove_tree(root_)); }
+
+  ContainerDirectory directory() const { return ContainerDirectory::of(root_, {"u", "main"}); }
+
+  std::string root_{};
+};
+
+TEST_F(Directory, KeepsALaunch) {
+  Launch launch{.container = {"u", "main"},
+                .attempt = 3,
+                .command = {"/bin/x", "a b", ""},
+                .environment = {{"A", "1"}, {"B", "\n\"x"}},
+                .working_directory = "/srv",
+                .user = 0,
+                .group = 5,
+                .groups = {6, 7},
+                .mounts = {{.source = "/s", .target = "/t", .read_only = true, .sub_path = "p"},
+                           {.source = "/v", .target = "/w", .may_create = true}},
+                .log_path = "/l",
+                .manifest = R"({"kind":"Pod"})",
+                .confines = {.cpus = *CpuSet::parse("1-3"),
+                             .mems = *NodeSet::parse("0"),
+                             .cpu_shares = 1024,
+                             .quota_millis = 500},
+                .attached = 11,
+                .attached_to = 12,
+                .no_new_privileges = true};
+  ASSERT_TRUE(directory().write_launch({.launch = launch, .confinement = {{"kind", "affinity"}}}));
+  const auto read = directory().read_launch();
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->launch.container, launch.container);
+  EXPECT_EQ(read->launch.attempt, launch.attempt);
+  EXPECT_EQ(read->launch.command, launch.command);
+  EXPECT_EQ(read->launch.environment, launch.environment);
+  EXPECT_EQ(read->launch.working_directory, launch.working_directory);
+  EXPECT_EQ(read->launch.user, launch.user);
+  EXPECT_EQ(read->launch.group, launch.group);
+  EXPECT_EQ(read->launch.groups, launch.groups);
+  EXPECT_EQ(read->launch.mounts, launch.mounts);
+  EXPECT_EQ(read->launch.log_path, launch.log_path);
+  EXPECT_EQ(read->launch.manifest, launch.manifest);
+  EXPECT_EQ(read->launch.confines, launch.confines);
+  EXPECT_EQ(read->launch.attached, launch.attached);
+  EXPECT_EQ(read->launch.attached_to, launch.attached_to);
+  EXPECT_TRUE(read->launch.no_new_privileges);
+  EXPECT_EQ(read->confinement, (boost::json::object{{"kind", "affinity"}}));
+}
+
+TEST_F(Directory, KeepsTheDifferenceBetweenNoUserAndRoot) {
+  ASSERT_TRUE(directory().write_launch({.launch = {.container = {"u", "main"}}}));
+  EXPECT_FALSE(directory().read_launch()->launch.user);
+  EXPECT_FALSE(directory().read_launch()->launch.confines.mems);
+}
+
+TEST_F(Directory, KeepsProcessesOfThisBoot) {
+  EXPECT_FALSE(directory().has_keeper());
+  const StoredProcess keeper{.process = *identify(::getpid()),
+                             .started_at = std::chrono::milliseconds(5)};
+  ASSERT_TRUE(directory().write_keeper(keeper));
+  ASSERT_TRUE(directory().read_keeper());
+  EXPECT_EQ(directory().read_keeper()->process, keeper.process);
+  EXPECT_TRUE(directory().has_keeper());
+  std::ofstream(directory().path() + "/main.json")
+      << R"({"pid":1,"startTime":1,"bootId":"another","startedAt":1})";
+  EXPECT_FALSE(directory().read_main());
+}
+
+TEST_F(Directory, KeepsAnExit) {
+  EXPECT_FALSE(directory().read_exit());
+  const RuntimeExit exit{.code = 137,
+                         .signal = 9,
+                         .known = true,
+                         .message = "m",
+                         .finished_at = std::chrono::milliseconds(1'700'000'000'000)};
+  ASSERT_TRUE(directory().write_exit(exit));
+  EXPECT_EQ(directory().read_exit(), exit);
+}
+
+TEST_F(Directory, SaysWhatIsWrongWithALaunchThatWasTorn) {
+  std::ofstream(directory().path() + "/launch.json") << "{\"pod\":";
+  const auto read = directory().read_launch();
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kCorrupt);
+  EXPECT_THAT(read.error().message, HasSubstr("launch.json: "));
+}
+
+TEST_F(Directory, IsListedUntilItIsRemoved) {
+  EXPECT_THAT(*ContainerDirectory::all(root_), testing::ElementsAre(ContainerRef{"u", "main"}));
+  ASSERT_TRUE(directory().remove());
+  EXPECT_TRUE(ContainerDirectory::all(root_)->empty());
+  EXPECT_TRUE(ContainerDirectory::all(root_ + "/none")->empty());
+}
+
+TEST(ContainerNames, CannotLeaveTheirDirectory) {
+  for (const char* bad : {"", ".", "..", "a/b", "../x", "a\nb"}) {
+    EXPECT_FALSE(check_names({"u", bad})) << bad;
+    EXPECT_FALSE(check_names({bad, "main"})) << bad;
+  }
+  EXPECT_TRUE(check_names({"u", "main"}));
+}
+
+}  // namespace
+}  // namespace corehold

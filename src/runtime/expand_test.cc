@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/expand.h"
+
+#include <gtest/gtest.h>
+
+namespace corehold {
+namespace {
+
+std::string expanded(std::string_view text) {
+  return expand(text, {{"A", "one"}, {"B", "$(A)"}, {"EMPTY", ""}});
+}
+
+TEST(Expand, PutsVariablesIn) {
+  EXPECT_EQ(expanded("$(A)"), "one");
+  EXPECT_EQ(expanded("x$(A)y$(A)"), "xoneyone");
+  EXPECT_EQ(expanded("[$(EMPTY)]"), "[]");
+}
+
+TEST(Expand, LeavesWhatIsNoVariableAsItIs) {
+  EXPECT_EQ(expanded("$(NONE)"), "$(NONE)");
+  EXPECT_EQ(expanded("$A ${A} $"), "$A ${A} $");
+  EXPECT_EQ(expanded("$(A"), "$(A");
+  EXPECT_EQ(expanded("$()"), "$()");
+}
+
+TEST(Expand, TakesTwoDollarsForOneAndLooksNoFurther) {
+  EXPECT_EQ(expanded("$$(A)"), "$(A)");
+  EXPECT_EQ(expanded("$$$(A)"), "$one");
+  EXPECT_EQ(expanded("$$$$(A)"), "$$(A)");
+  EXPECT_EQ(expanded("$$"), "$");
+}
+
+TEST(Expand, DoesNotLookIntoValues) { EXPECT_EQ(expanded("$(B)"), "$(A)"); }
+
+}  // namespace
+}  // namespace corehold

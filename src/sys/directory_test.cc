@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/directory.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "sys/file.h"
+#include "sys/kernel_file.h"
+
+namespace corehold {
+namespace {
+
+class Directories : public testing::Test {
+ protected:
+  Directories() {
+    std::string pattern = testing::TempDir() + "directory-XXXXXX";
+    CHECK(::mkdtemp(pattern.data()) != nullptr);
+    top_ = pattern;
+  }
+  ~Directories() override { static_cast<void>(remove_tree(top_)); }
+
+  std::string top_{};
+};
+
+TEST_F(Directories, AreMadeWithTheirParents) {
+  ASSERT_TRUE(make_directories(top_ + "/a/b/c", 0700));
+  struct stat status {};
+  ASSERT_EQ(::stat((top_ + "/a/b").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0700U);
+  EXPECT_TRUE(make_directories(top_ + "/a/b/c", 0755));
+  std::ofstream(top_ + "/file") << "x";
+  const auto made = make_directories(top_ + "/file/x", 0755);
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, testing::HasSubstr("ENOTDIR"));
+}
+
+TEST_F(Directories, AreListedInOrder) {
+  ASSERT_TRUE(make_directories(top_ + "/b", 0755));
+  std::ofstream(top_ + "/a") << "x";
+  EXPECT_THAT(*entries_of(top_), testing::ElementsAre("a", "b"));
+  EXPECT_EQ(entries_of(top_ + "/none").error().code, Code::kNotFound);
+}
+
+TEST_F(Directories, AreRemovedWithAllTheyHoldButNotWhatLinksLeadTo) {
+  ASSERT_TRUE(make_directories(top_ + "/gone/deep", 0755));
+  ASSERT_TRUE(make_directories(top_ + "/kept", 0755));
+  std::ofstream(top_ + "/kept/file") << "x";
+  std::ofstream(top_ + "/gone/deep/file") << "x";
+  ASSERT_EQ(::symlink((top_ + "/kept").c_str(), (top_ + "/gone/link").c_str()), 0);
+  ASSERT_TRUE(remove_tree(top_ + "/gone"));
+  EXPECT_THAT(*entries_of(top_), testing::ElementsAre("kept"));
+  EXPECT_THAT(*entries_of(top_ + "/kept"), testing::ElementsAre("file"));
+  EXPECT_TRUE(remove_tree(top_ + "/gone"));
+}
+
+TEST_F(Directories, FilesAreReplacedWhole) {
+  ASSERT_TRUE(replace_file(top_ + "/f", "one"));
+  ASSERT_TRUE(replace_file(top_ + "/f", "two"));
+  EXPECT_EQ(*read_file(top_ + "/f", 100), "two");
+  EXPECT_THAT(*entries_of(top_), testing::ElementsAre("f"));
+}
+
+TEST_F(Directories, KernelFilesAreReadWithoutTheirLastNewline) {
+  std::ofstream(top_ + "/f") << "0-3\n";
+  EXPECT_EQ(*read_kernel_file(top_ + "/f"), "0-3");
+  ASSERT_TRUE(write_kernel_file(top_ + "/f", "1"));
+  EXPECT_EQ(*read_kernel_file(top_ + "/f"), "1");
+  EXPECT_EQ(read_kernel_file(top_ + "/none").error().message, "open " + top_ + "/none: ENOENT");
+  EXPECT_EQ(write_kernel_file(top_ + "/none", "x").error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace corehold
