@@ -25,8 +25,7 @@ Result<void> DiskWorkspace::write_podinfo(const Pod& pod,
   for (const auto& [name, own] : assigned) {
     by_container[name] = {.cpus = own.cpus, .mems = own.mems};
   }
-  static_cast<void>(pod);
-  return {};
+  return corehold::write_podinfo(pod, by_container, context_);
 }
 
 Result<void> DiskWorkspace::remove(const std::string& uid) {

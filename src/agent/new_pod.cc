@@ -9,6 +9,7 @@
 
 #include "pod/json_field.h"
 #include "pod/pod_json.h"
+#include "runtime/launch.h"
 #include "sys/clock.h"
 
 namespace corehold {
@@ -86,6 +87,7 @@ Result<void> accept_new_pod(Pod& pod) {
   pod.phase.clear();
   std::vector<std::string> found = mistakes(pod);
   check_names(pod, found);
+  for (std::string& mistake : mistakes_of(pod)) found.push_back(std::move(mistake));
   if (found.empty()) return {};
   return Error{Code::kInvalid,
                fmt::format("pod {}: {}", display_name(pod), fmt::join(found, "; "))};

@@ -125,7 +125,8 @@ void RunSessions::refuse(const std::string& uid, const Error& error) {
 }
 
 void RunSessions::lose(const std::string& uid, Shell& shell) {
-  if (sessions_.erase(uid) == 0) return;
+  const auto session = sessions_.extract(uid);
+  if (session.empty() || session.mapped().granted) return;
   log_.info("a command was given up before it had its CPUs", {{"uid", uid}});
   shell.submit(DeletePod{.uid = uid, .grace = std::chrono::seconds(0)});
 }
@@ -150,11 +151,14 @@ bool RunSessions::get_on(Session& session, const NodeState& node, const std::str
   const auto pod = node.pods.find(uid);
   if (pod == node.pods.end()) {
     if (!session.has_pod) return false;
-    say(ApiStatus{.reason = StatusReason::kConflict, .message = "its pod was deleted"});
+    if (!session.granted) {
+      say(ApiStatus{.reason = StatusReason::kConflict, .message = "its pod was deleted"});
+    }
     session.exchange->end();
     return true;
   }
   session.has_pod = true;
+  if (session.granted) return false;
   const auto container = pod->second.containers.find(std::string(kRunContainer));
   const auto record = pod->second.record.containers.find(std::string(kRunContainer));
   if (container != pod->second.containers.end() && container->second.stage == Stage::kRunning) {
@@ -162,8 +166,8 @@ bool RunSessions::get_on(Session& session, const NodeState& node, const std::str
         node.bookings.cpus.find({.pod = uid, .container = std::string(kRunContainer)});
     say(RunGranted{.pod = display_name(pod->second.record.pod),
                    .cpus = holding == nullptr ? "" : holding->assigned.str()});
-    session.exchange->end();
-    return true;
+    session.granted = true;
+    return false;
   }
   const bool has_ended =
       pod->second.record.failed ||

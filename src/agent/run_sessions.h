@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clients of `corehold run` that wait for their CPUs. Each has a pod; the connection
-// is open until the command may go or may not. A client that hangs up before takes its pod
-// with it; from the grant on the runtime watches the client instead.
+// The clients of `corehold run`. Each has a pod; the connection is open until the command
+// may not go, or has ended and given back its CPUs. A client that hangs up before the grant
+// takes its pod with it; from then on the runtime watches the client instead.
 #pragma once
 
 #include <sys/types.h>
@@ -45,6 +45,7 @@ class RunSessions {
     Attached attached{};
     bool is_streaming = false;
     bool has_pod = false;  // it has been seen
+    bool granted = false;  // the connection stays until the CPUs are free again
     std::string told{};    // the last reason for waiting
   };
 

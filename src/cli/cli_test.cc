@@ -29,8 +29,11 @@ TEST(Cli, HelpShowsValuesAndNoTypeNames) {
   EXPECT_NE(convert.find("; required\n"), std::string::npos) << convert;
   for (const char* arguments :
        {"--help", "topology --help", "checkpoint --help", "checkpoint show --help",
-        "checkpoint convert --help", "config --help", "config check --help"}) {
+        "checkpoint convert --help", "config --help", "config check --help", "run --help",
+        "apply --help", "get --help", "get cpus --help", "get pods --help", "get nodes --help",
+        "get events --help", "logs --help", "delete --help", "delete pod --help"}) {
     const std::string help = run(arguments).text;
+    EXPECT_NE(help.find("Usage: corehold"), std::string::npos) << arguments;
     for (const char* noise : {" TEXT", "REQUIRED", "Excludes:", ":{"}) {
       EXPECT_EQ(help.find(noise), std::string::npos) << help;
     }
@@ -45,9 +48,16 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
     const char* see;
   };
   const Case cases[] = {
-      {"", "no command given; there are topology, plan, checkpoint, config", "corehold"},
-      {"topolgy", "unknown command \"topolgy\"; there are topology, plan, checkpoint, config",
-       "corehold"},
+      {"get", "no get command given; there are cpus, pods, nodes, events", "corehold get"},
+      {"get pod a b", "unexpected argument \"b\"", "corehold get pods"},
+      {"delete pod", "POD is required", "corehold delete pod"},
+      {"apply", "--filename is required", "corehold apply"},
+      {"logs", "POD is required", "corehold logs"},
+      {"run --cpus 1", "COMMAND... is required", "corehold run"},
+      {"run --cpus 1 --wiat -- true",
+       "unknown option \"--wiat\"; options of the command come after --", "corehold run"},
+      {"run --cpus 1 ls -l", "unknown option \"-l\"; options of the command come after --",
+       "corehold run"},
       {"--bogus", "unknown option \"--bogus\"", "corehold"},
       {"topology --sorce x", "unknown option \"--sorce\"", "corehold topology"},
       {"topology --sorce=x", "unknown option \"--sorce\"", "corehold topology"},
@@ -76,6 +86,16 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
     EXPECT_EQ(outcome.text,
               std::string("corehold: ") + message + "\ncorehold: see " + see + " --help\n")
         << arguments;
+  }
+}
+
+TEST(Cli, NamesTheCommandsThereAre) {
+  for (const char* arguments : {"", "topolgy"}) {
+    const Outcome outcome = errors_of(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.text.find("; there are "), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find(", plan, topology, checkpoint, config\n"), std::string::npos)
+        << outcome.text;
   }
 }
 

@@ -42,7 +42,7 @@ struct Arguments {
   std::string memory{};
   bool wait = false;
   bool verbose = false;
-  std::vector<std::string> command{};
+  std::string command{};
 };
 
 constexpr const char* kFooter =
@@ -83,7 +83,24 @@ std::string as_text(const std::string& bytes) {
   return bytes;
 }
 
-Result<RunRequest> request_of(const Arguments& arguments) {
+using Words = std::vector<std::string>;
+
+// The command with its arguments, as they were given.
+Result<Words> words_of(const CLI::App& command) {
+  Words words = command.get_option("COMMAND...")->results();
+  Words rest = command.remaining();
+  if (!rest.empty() && rest.front() == "--") {
+    rest.erase(rest.begin());
+  } else if (!rest.empty() && rest.front().starts_with('-')) {
+    return Error{
+        Code::kInvalid,
+        fmt::format("unknown option {:?}; options of the command come after --", rest.front())};
+  }
+  words.insert(words.end(), rest.begin(), rest.end());
+  return words;
+}
+
+Result<RunRequest> request_of(const Arguments& arguments, const Words& words) {
   RunRequest request{.name = arguments.name,
                      .cpus = TRY(count_of(arguments.cpus)),
                      .memory = arguments.memory,
@@ -95,8 +112,8 @@ Result<RunRequest> request_of(const Arguments& arguments) {
                    fmt::format("--memory {:?} must be an amount such as 512Mi", arguments.memory)};
     }
   }
-  request.command.reserve(arguments.command.size());
-  for (const std::string& word : arguments.command) request.command.push_back(as_text(word));
+  request.command.reserve(words.size());
+  for (const std::string& word : words) request.command.push_back(as_text(word));
   std::error_code ec;
   request.working_directory = as_text(std::filesystem::current_path(ec).string());
   return request;
@@ -142,16 +159,16 @@ int refused(const Error& error, const Arguments& arguments) {
   return kExitFailed;
 }
 
-int run(const Arguments& arguments) {
+int run(const Arguments& arguments, const Words& words) {
   const auto client = AgentClient::at(arguments.agent);
   if (!client) return bad_usage(client.error().message);
-  auto request = request_of(arguments);
+  auto request = request_of(arguments, words);
   if (!request) return bad_usage(request.error().message);
-  if (const auto missing = look_for(arguments.command.front())) {
+  if (const auto missing = look_for(words.front())) {
     complain(missing->message);
     return missing->exit_code;
   }
-  auto child = HeldChild::fork(arguments.command);
+  auto child = HeldChild::fork(words);
   if (!child) return fail(child.error());
   request->pid = child->pid();
   auto stream = client->open(
@@ -185,16 +202,16 @@ void add_run(CLI::App& root, int& exit_code) {
   command->add_flag("--wait", arguments->wait, "Wait until the CPUs can be had");
   command->add_flag("-v,--verbose", arguments->verbose, "Say which CPUs it gets");
   add_agent_options(*command, arguments->agent);
-  // Of the words CLI11 would take lists apart; its results are as they were given.
-  CLI::Option* words = command->add_option("COMMAND", "The command and its arguments, after --")
-                           ->required()
-                           ->expected(1, CLI::detail::expected_max_vector_size)
-                           ->allow_extra_args(false)
-                           ->type_name("...");
+  // One word for CLI11, which would take a list of them apart; the others are what is left.
+  command->add_option("COMMAND...", arguments->command, "The command and its arguments, after --")
+      ->required()
+      ->expected(1)
+      ->allow_extra_args(false);
+  command->prefix_command();
   command->footer(kFooter);
-  command->callback([arguments, words, &exit_code] {
-    arguments->command = words->results();
-    exit_code = run(*arguments);
+  command->callback([arguments, command, &exit_code] {
+    const auto words = words_of(*command);
+    exit_code = words ? run(*arguments, *words) : bad_usage(words.error().message);
   });
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
@@ -50,6 +51,7 @@ struct ProcessRuntime::Entry {
       : container(std::move(ref)),
         directory(std::move(kept)),
         pidfd(loop),
+        main_pidfd(loop),
         channel(loop),
         timer(loop) {}
 
@@ -62,7 +64,8 @@ struct ProcessRuntime::Entry {
   std::shared_ptr<Confinement> confinement{};
   ProcessId keeper{};
   ProcessId main{};
-  bool is_child = false;  // the keeper is ours to reap
+  bool is_child = false;     // the keeper is ours to reap
+  bool is_attached = false;  // the keeper is a client, and outlives the container
   milliseconds started_at{};
   milliseconds pause{kShortestPause};
   std::optional<RuntimeExit> exit{};
@@ -70,6 +73,7 @@ struct ProcessRuntime::Entry {
   bool ran = false;       // the monitor said that it runs, or did
   std::string failure{};  // what the monitor said about a start that failed
   asio::posix::stream_descriptor pidfd;
+  asio::posix::stream_descriptor main_pidfd;  // of a process that was attached
   asio::posix::stream_descriptor channel;
   std::string heard{};
   asio::steady_timer timer;
@@ -177,6 +181,7 @@ Result<void> ProcessRuntime::attach(Entry& entry, const Launch& launch) {
   }
   entry.keeper = *keeper;
   entry.main = *main;
+  entry.is_attached = true;
   entry.started_at = wall_millis();
   TRY(entry.directory.write_main({.process = entry.main, .started_at = entry.started_at}));
   TRY(entry.directory.write_keeper({.process = entry.keeper, .started_at = entry.started_at}));
@@ -207,12 +212,22 @@ Result<void> ProcessRuntime::watch(Entry& entry) {
   boost::system::error_code error;
   entry.pidfd.assign(TRY(open_pidfd(entry.keeper)), error);
   if (error) return Error{Code::kIo, fmt::format("watch the keeper: {}", error.message())};
-  entry.pidfd.async_wait(asio::posix::stream_descriptor::wait_read,
-                         guarded(entry, [this](Entry& ended, boost::system::error_code) {
-                           ended.phase = Entry::Phase::kEnding;
-                           ended.timer.cancel();
-                           wait_for_end(ended);
-                         }));
+  const auto ends = guarded(entry, [this](Entry& ended, boost::system::error_code) {
+    if (ended.phase == Entry::Phase::kEnding || ended.phase == Entry::Phase::kEnded) return;
+    ended.phase = Entry::Phase::kEnding;
+    ended.timer.cancel();
+    wait_for_end(ended);
+  });
+  entry.pidfd.async_wait(asio::posix::stream_descriptor::wait_read, ends);
+  if (!entry.is_attached) return {};
+  const auto main = open_pidfd(entry.main);
+  if (!main) {
+    asio::post(loop_, [ends] { ends({}); });
+    return {};
+  }
+  entry.main_pidfd.assign(*main, error);
+  if (error) return Error{Code::kIo, fmt::format("watch the command: {}", error.message())};
+  entry.main_pidfd.async_wait(asio::posix::stream_descriptor::wait_read, ends);
   return {};
 }
 
@@ -279,7 +294,8 @@ void ProcessRuntime::wait_for_end(Entry& entry) {
     static_cast<void>(::waitid(P_PIDFD, static_cast<id_t>(entry.pidfd.native_handle()),
                                &information, WEXITED | WNOHANG));
   }
-  entry.keeper = {};
+  // A client waits until its CPUs are free, and keeps what its command has left behind.
+  if (!entry.is_attached || !is_running(entry.keeper)) entry.keeper = {};
   const auto left = entry.confinement->kill(body_of(entry));
   if (left && *left == 0) return finish(entry);
   entry.pause = std::min(entry.pause * 2, kLongestPause);
@@ -301,6 +317,8 @@ void ProcessRuntime::finish(Entry& entry) {
   }
   boost::system::error_code ignored;
   entry.pidfd.close(ignored);
+  entry.main_pidfd.close(ignored);
+  entry.keeper = {};
   entry.phase = Entry::Phase::kEnded;
   report(entry);
 }
@@ -380,6 +398,7 @@ Result<void> ProcessRuntime::adopt(const ContainerRef& container) {
   if (stored) {
     entry.attempt = stored->launch.attempt;
     entry.manifest = stored->launch.manifest;
+    entry.is_attached = stored->launch.attached > 0;
     if (stored->confinement != confinement_->describe()) {
       if (auto opened = open_confinement(stored->confinement)) {
         entry.confinement = std::move(*opened);

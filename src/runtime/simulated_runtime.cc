@@ -193,7 +193,7 @@ void SimulatedRuntime::start(const Launch& launch, Done<void> done) {
                  .started_at = wall_millis(),
                  .manifest = launch.manifest};
   if (launch.attached_to > 0) {
-    const auto keeper = identify(launch.attached_to);
+    const auto keeper = identify(launch.attached > 0 ? launch.attached : launch.attached_to);
     if (!keeper) {
       return done(Error{Code::kNotFound, fmt::format("process {} has gone", launch.attached_to)});
     }
