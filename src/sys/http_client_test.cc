@@ -1,2 +1,169 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sys/http_client.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
+
+#include "sys/file.h"
+#include "sys/http_server.h"
+
+namespace corehold {
+namespace {
+
+class HttpClient : public testing::Test {
+ protected:
+  HttpClient() {
+    std::string pattern = testing::TempDir() + "client-XXXXXX";
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+    path_ = directory_ + "/socket";
+  }
+  ~HttpClient() override {
+    if (server_ > 0) {
+      ::kill(server_, SIGKILL);
+      ::waitpid(server_, nullptr, 0);
+    }
+    std::error_code ec;
+    std::filesystem::remove_all(directory_, ec);
+  }
+
+  // In a process of its own.
+  void serve(const std::function<void(const HttpExchangePtr&)>& handler) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    server_ = ::fork();
+    ASSERT_GE(server_, 0);
+    if (server_ == 0) {
+      boost::asio::io_context loop;
+      HttpServerOptions options{.path = path_};
+      options.handler = handler;
+      options.complaint = [](int status, const std::string& message) {
+        return HttpResponse{.status = status, .body = message};
+      };
+      const auto server = HttpServer::listen(loop, std::move(options));
+      static_cast<void>(write_all(ends[1], "r"));
+      loop.run();
+      ::_exit(0);
+    }
+    char byte = 0;
+    ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+
+  // A server that sends these bytes, whatever it is asked, and hangs up.
+  void serve_bytes(const std::string& bytes) {
+    const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): how the kernel wants it
+    ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    ASSERT_EQ(::listen(listener, 1), 0);
+    server_ = ::fork();
+    ASSERT_GE(server_, 0);
+    if (server_ == 0) {
+      const int peer = ::accept(listener, nullptr, nullptr);
+      char request[4096];
+      static_cast<void>(!::read(peer, request, sizeof(request)));
+      static_cast<void>(write_all(peer, bytes));
+      ::_exit(0);
+    }
+    ::close(listener);
+  }
+
+  std::string directory_{};
+  std::string path_{};
+  pid_t server_ = 0;
+};
+
+TEST_F(HttpClient, AsksAndIsAnswered) {
+  serve([](const HttpExchangePtr& exchange) {
+    const HttpRequest& request = exchange->request();
+    exchange->answer({.status = 201,
+                      .body = request.method + " " + request.target + " " + request.content_type +
+                              " " + request.body});
+  });
+  const auto answer = ask(path_, {.method = "POST", .target = "/a?b=c", .body = "{}"});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 201);
+  EXPECT_EQ(answer->body, "POST /a?b=c application/json {}");
+}
+
+TEST_F(HttpClient, ReadsAnswersOfAnySizeAndNone) {
+  serve([](const HttpExchangePtr& exchange) {
+    const bool large = exchange->request().target == "/large";
+    exchange->answer({.status = 200, .body = large ? std::string(3'000'000, 'x') : ""});
+  });
+  EXPECT_EQ(ask(path_, {.target = "/large"})->body, std::string(3'000'000, 'x'));
+  EXPECT_EQ(ask(path_, {})->body, "");
+}
+
+TEST_F(HttpClient, ReadsAStreamLineByLine) {
+  serve([](const HttpExchangePtr& exchange) {
+    exchange->begin(200, "text/plain");
+    exchange->write("one\ntw");
+    exchange->write("o\n\nlast");
+    exchange->end();
+  });
+  auto stream = open_stream(path_, {});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ(stream->status(), 200);
+  for (const char* line : {"one", "two", "", "last"}) EXPECT_EQ(**stream->next_line(), line);
+  EXPECT_EQ(*stream->next_line(), std::nullopt);
+  EXPECT_EQ(*stream->next_line(), std::nullopt);
+}
+
+TEST_F(HttpClient, NoticesAServerThatGoesInTheMiddle) {
+  serve_bytes("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n");
+  auto stream = open_stream(path_, {});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ(**stream->next_line(), "one");
+  const auto next = stream->next_line();
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().code, Code::kIo);
+}
+
+TEST_F(HttpClient, RefusesWhatIsNoHttp) {
+  serve_bytes("SSH-2.0-OpenSSH_9.2\r\n");
+  const auto answer = ask(path_, {});
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().message.starts_with("the agent on " + path_ + " has gone away: "))
+      << answer.error().message;
+}
+
+TEST_F(HttpClient, SaysThatNobodyListens) {
+  const std::string expected =
+      "no agent is listening on " + path_ + "; start one with corehold agent";
+  EXPECT_EQ(ask(path_, {}).error().message, expected);
+  // A socket that nobody serves any more.
+  serve_bytes("");
+  ::kill(server_, SIGKILL);
+  ::waitpid(server_, nullptr, 0);
+  server_ = 0;
+  EXPECT_EQ(ask(path_, {}).error().message, expected);
+  EXPECT_EQ(ask(path_, {}).error().code, Code::kNotFound);
+}
+
+TEST_F(HttpClient, SaysThatThePathIsTooLong) {
+  EXPECT_EQ(ask(std::string(200, 'x'), {}).error().code, Code::kInvalid);
+}
+
+TEST(UrlEscape, KeepsNamesAndEscapesTheRest) {
+  EXPECT_EQ(url_escape("pg-0.a_b~C"), "pg-0.a_b~C");
+  EXPECT_EQ(url_escape("a b/../?&=\xff%"), "a%20b%2F..%2F%3F%26%3D%FF%25");
+}
+
+}  // namespace
+}  // namespace corehold
