@@ -142,7 +142,7 @@ class GuestNode:
 
     def pods(self):
         """Pod objects by name."""
-        return {pod["metadata"]["name"]: pod for pod in self.json("get pods")["items"]}
+        return {pod["metadata"]["name"]: pod for pod in self.json("get pods -A")["items"]}
 
     def events(self):
         return self.json("get events")["items"]
