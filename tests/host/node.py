@@ -92,10 +92,11 @@ def allowed_cpus(pid):
 
 
 def start_time(pid):
-    """In clock ticks since boot; with the pid it names a process for good. None: gone."""
+    """In clock ticks since boot; with the pid it names a process for good. None: dead."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return int(file.read().rsplit(")", 1)[1].split()[19])
+            fields = file.read().rsplit(")", 1)[1].split()
+            return None if fields[0] == "Z" else int(fields[19])
     except (FileNotFoundError, ProcessLookupError):
         return None
 
