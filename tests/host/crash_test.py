@@ -19,6 +19,8 @@ from node import (NodeTest, Refused, Watch, eventually, online_cpus, parse_cpus,
 KILLS = int(os.environ.get("COREHOLD_KILLS", "200"))
 SEED = int(os.environ.get("COREHOLD_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 NEEDED = 0.30  # of the kills between persist and apply
+AIMED = 0.9  # of the kills, at that moment
+KEEPERS = 6  # shared containers that live through all of it
 
 
 class Traffic(threading.Thread):
@@ -51,16 +53,18 @@ class TheAgent(NodeTest):
         dice = random.Random(SEED)
         node = self.node
         node.start()
-        node.create(pod("keeper", ["sleep", "100000"]))
-        keeper = node.running("keeper")
-        lives = {"keeper": [(pid, start_time(pid)) for pid in node.pids(keeper)]}
+        lives = {}
+        for keeper in (f"keeper-{number}" for number in range(KEEPERS)):
+            node.create(pod(keeper, ["sleep", "100000"]))
+            uid = node.running(keeper)
+            lives[keeper] = [(pid, start_time(pid)) for pid in node.pids(uid)]
         between = 0
         begun = time.monotonic()
         for kill in range(1, KILLS + 1):
             traffic = Traffic(node, random.Random(dice.random()))
             watch = Watch(node.root, "cpu_manager_state")
             traffic.start()
-            if dice.random() < 0.8:
+            if dice.random() < AIMED:
                 end = time.monotonic() + 2.0
                 passed_over = dice.randrange(4)
                 while time.monotonic() < end:
