@@ -91,7 +91,7 @@ void signal(Turn& turn, const ContainerRef& ref, ContainerState& state, StopSign
 }
 
 void arm_kill_timer(Turn& turn, const std::string& uid, PodState& pod) {
-  const auto grace = pod.record.grace;
+  const auto grace = pod.stored_deletion.grace;
   if (pod.stopping_since && pod.kill_after <= grace) return;
   if (!pod.stopping_since) {
     const bool deleted = pod.stored_deletion.at != WallTime{};

@@ -125,11 +125,11 @@ struct PodState {
   bool told = false;                                   // its podinfo files are in place
   std::map<std::string, ContainerState> containers{};  // by name
 
-  bool in_store = false;    // the store has it, be it in an older version
-  bool changed = false;     // the record has changed since the store was last asked
-  bool save_waits = false;  // a timer will say when to ask the store again
-  int save_failures = 0;    // in a row
-  Deletion stored_deletion{};
+  bool in_store = false;               // the store has it, be it in an older version
+  bool changed = false;                // the record has changed since the store was last asked
+  bool save_waits = false;             // a timer will say when to ask the store again
+  int save_failures = 0;               // in a row
+  Deletion stored_deletion{};          // what the store has, and so what counts
   Deletion sent_deletion{};            // what it will be once the store has answered
   std::vector<SaveWaiter> waiters{};   // for the next save
   std::vector<SaveWaiter> answered{};  // by the save under way
