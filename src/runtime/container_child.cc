@@ -110,12 +110,11 @@ Error run_command(const Launch& launch) {
   return {code, fmt::format("run {}: {}", words[0], errno_name(errno))};
 }
 
-Result<void> prepare(const Launch& launch, const Confinement& confinement, const Body& body,
+Result<void> prepare(const Launch& launch, const std::string& container_directory,
                      const ChildOutput& output, pid_t monitor) {
   if (::setsid() < 0) return failed("setsid");
   reset_signals();
   TRY(redirect(output));
-  TRY(confinement.place(body, ::getpid()));
   if (!launch.mounts.empty()) {
     std::vector<ViewMount> mounts;
     mounts.reserve(launch.mounts.size());
@@ -126,7 +125,7 @@ Result<void> prepare(const Launch& launch, const Confinement& confinement, const
                         .read_only = mount.read_only,
                         .may_create = mount.may_create});
     }
-    TRY(enter_view(mounts, body.directory));
+    TRY(enter_view(mounts, container_directory));
   }
   const std::string directory = launch.working_directory.empty() ? "/" : launch.working_directory;
   TRY(become_user(launch));
@@ -146,9 +145,9 @@ Result<void> prepare(const Launch& launch, const Confinement& confinement, const
 
 }  // namespace
 
-Error become_container(const Launch& launch, const Confinement& confinement, const Body& body,
+Error become_container(const Launch& launch, const std::string& directory,
                        const ChildOutput& output, pid_t monitor) {
-  const auto prepared = prepare(launch, confinement, body, output, monitor);
+  const auto prepared = prepare(launch, directory, output, monitor);
   if (!prepared) return prepared.error();
   return run_command(launch);
 }

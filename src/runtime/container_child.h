@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The last steps of a container's main process before it is the container: it puts itself
-// into its confines, its view of the file system, its user and its environment, and runs
+// into its view of the file system, its user and its environment, and runs
 // the command.
 #pragma once
 
 #include <sys/types.h>
 
+#include <string>
+
 #include "base/result.h"
-#include "runtime/confinement.h"
 #include "runtime/runtime.h"
 
 namespace corehold {
@@ -19,8 +20,9 @@ struct ChildOutput {
   int error = -1;
 };
 
-// To be called in a fresh child of the monitor, `monitor`. Returns only what has failed.
-Error become_container(const Launch& launch, const Confinement& confinement, const Body& body,
+// To be called in a fresh child of the monitor, which has put it into its confines.
+// `directory` is the container's. Returns only what has failed.
+Error become_container(const Launch& launch, const std::string& directory,
                        const ChildOutput& output, pid_t monitor);
 
 }  // namespace corehold

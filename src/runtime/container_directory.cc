@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
@@ -169,7 +172,7 @@ std::optional<StoredProcess> read_process(const std::string& path) {
 }
 
 bool is_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.size() <= 253 &&
+  return !name.empty() && !name.starts_with('.') && name.size() <= 253 &&
          name.find_first_of(std::string_view("/\n\0", 3)) == std::string_view::npos;
 }
 
@@ -219,6 +222,7 @@ Result<std::vector<ContainerRef>> ContainerDirectory::all(const std::string& roo
     return pods.error();
   }
   for (const std::string& pod : *pods) {
+    if (!is_name(pod)) continue;
     const auto containers = entries_of(top + "/" + pod);
     if (!containers) continue;
     for (const std::string& container : *containers) {
@@ -229,14 +233,29 @@ Result<std::vector<ContainerRef>> ContainerDirectory::all(const std::string& roo
 }
 
 Result<void> ContainerDirectory::make() const {
-  TRY(remove_tree(path_));
+  TRY(take_away());
   return make_directories(path_, 0755);
 }
 
 Result<void> ContainerDirectory::remove() const {
-  TRY(remove_tree(path_));
+  TRY(take_away());
   static_cast<void>(::rmdir(path_.substr(0, path_.rfind('/')).c_str()));
   return {};
+}
+
+// All of it at once: with some records gone the rest would tell another story.
+Result<void> ContainerDirectory::take_away() const {
+  const std::size_t name = path_.rfind('/');
+  const std::size_t pod = path_.rfind('/', name - 1);
+  const std::string aside =
+      fmt::format("{}/.gone-{}-{}", path_.substr(0, pod), path_.substr(pod + 1, name - pod - 1),
+                  path_.substr(name + 1));
+  TRY(remove_tree(aside));
+  if (::rename(path_.c_str(), aside.c_str()) != 0) {
+    if (errno == ENOENT) return {};
+    return Error{Code::kIo, fmt::format("rename {}: {}", path_, errno_name(errno))};
+  }
+  return remove_tree(aside);
 }
 
 Result<void> ContainerDirectory::write_launch(const StoredLaunch& stored) const {
@@ -271,9 +290,9 @@ std::optional<StoredProcess> ContainerDirectory::read_main() const {
   return read_process(path_ + "/main.json");
 }
 
-bool ContainerDirectory::has_keeper() const {
+bool ContainerDirectory::has_main() const {
   struct stat status {};
-  return ::lstat((path_ + "/keeper.json").c_str(), &status) == 0;
+  return ::lstat((path_ + "/main.json").c_str(), &status) == 0;
 }
 
 Result<void> ContainerDirectory::write_exit(const RuntimeExit& exit) const {

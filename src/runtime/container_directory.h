@@ -4,7 +4,7 @@
 //
 //   launch.json   what was to be started, how it is confined, and the pod's manifest
 //   keeper.json   the monitor (or the client of `corehold run`), from before it may start
-//   main.json     the container's main process
+//   main.json     the container's main process, from before its command is run
 //   exit.json     how it ended; written once nothing of the container runs any more
 //
 // Each file is replaced whole, so that an agent or a monitor killed at any moment leaves
@@ -57,13 +57,17 @@ class ContainerDirectory {
   // No value: none was written, it cannot be read, or it was before the machine was booted.
   std::optional<StoredProcess> read_keeper() const;
   std::optional<StoredProcess> read_main() const;
-  bool has_keeper() const;
+  // Whether a main process was recorded, in this boot or before; without one nothing of the
+  // container has ever run.
+  bool has_main() const;
 
   // Survives a power cut.
   Result<void> write_exit(const RuntimeExit& exit) const;
   std::optional<RuntimeExit> read_exit() const;
 
  private:
+  Result<void> take_away() const;
+
   std::string path_;
 };
 

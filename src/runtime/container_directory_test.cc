@@ -80,16 +80,16 @@ TEST_F(Directory, KeepsTheDifferenceBetweenNoUserAndRoot) {
 }
 
 TEST_F(Directory, KeepsProcessesOfThisBoot) {
-  EXPECT_FALSE(directory().has_keeper());
+  EXPECT_FALSE(directory().has_main());
   const StoredProcess keeper{.process = *identify(::getpid()),
                              .started_at = std::chrono::milliseconds(5)};
   ASSERT_TRUE(directory().write_keeper(keeper));
   ASSERT_TRUE(directory().read_keeper());
   EXPECT_EQ(directory().read_keeper()->process, keeper.process);
-  EXPECT_TRUE(directory().has_keeper());
   std::ofstream(directory().path() + "/main.json")
       << R"({"pid":1,"startTime":1,"bootId":"another","startedAt":1})";
   EXPECT_FALSE(directory().read_main());
+  EXPECT_TRUE(directory().has_main());
 }
 
 TEST_F(Directory, KeepsAnExit) {
@@ -119,7 +119,7 @@ TEST_F(Directory, IsListedUntilItIsRemoved) {
 }
 
 TEST(ContainerNames, CannotLeaveTheirDirectory) {
-  for (const char* bad : {"", ".", "..", "a/b", "../x", "a\nb"}) {
+  for (const char* bad : {"", ".", "..", ".a", "a/b", "../x", "a\nb"}) {
     EXPECT_FALSE(check_names({"u", bad})) << bad;
     EXPECT_FALSE(check_names({bad, "main"})) << bad;
   }

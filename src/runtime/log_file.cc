@@ -144,15 +144,26 @@ void LogWriter::put(LogStream stream, bool is_whole, std::string_view text,
   const std::string line =
       fmt::format("{} {} {} {}\n", time_text(wall), stream == LogStream::kOut ? "stdout" : "stderr",
                   is_whole ? 'F' : 'P', text);
-  if (!file_.is_open()) open();
-  if (size_ > 0 && size_ + line.size() > limits_.bytes) rotate();
-  if (!file_.is_open()) return;
-  if (write_all(file_.get(), line) == 0) {
-    size_ += line.size();
-  } else {
-    // Half a line would spoil the next one.
-    static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(size_)));
+  const std::size_t size = size_ + batch_.size();
+  if (size > 0 && size + line.size() > limits_.bytes) {
+    write_batch();
+    rotate();
   }
+  batch_ += line;
+}
+
+// Lines are written many at a time: a call for each would make a busy container slow.
+void LogWriter::write_batch() {
+  if (!file_.is_open()) open();
+  if (file_.is_open()) {
+    if (write_all(file_.get(), batch_) == 0) {
+      size_ += batch_.size();
+    } else {
+      // Half a line would spoil the next one.
+      static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(size_)));
+    }
+  }
+  batch_.clear();
 }
 
 void LogWriter::write(LogStream stream, std::string_view bytes, std::chrono::nanoseconds wall) {
@@ -172,6 +183,7 @@ void LogWriter::write(LogStream stream, std::string_view bytes, std::chrono::nan
       rest.clear();
     }
   }
+  write_batch();
 }
 
 void LogWriter::finish(std::chrono::nanoseconds wall) {
@@ -180,6 +192,7 @@ void LogWriter::finish(std::chrono::nanoseconds wall) {
     if (!rest.empty()) put(stream, false, rest, wall);
     rest.clear();
   }
+  write_batch();
 }
 
 std::optional<LogEntry> parse_log_line(std::string_view line) {

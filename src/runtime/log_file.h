@@ -42,6 +42,7 @@ class LogWriter {
  private:
   std::string& unfinished(LogStream stream) { return stream == LogStream::kOut ? out_ : error_; }
   void put(LogStream stream, bool is_whole, std::string_view text, std::chrono::nanoseconds wall);
+  void write_batch();
   void open();
   void rotate();
 
@@ -49,6 +50,7 @@ class LogWriter {
   LogLimits limits_;
   Descriptor file_{-1};
   std::size_t size_ = 0;
+  std::string batch_{};
   std::string out_{};
   std::string error_{};
 };

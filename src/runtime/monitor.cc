@@ -117,16 +117,22 @@ Result<void> Monitor::start() {
   if (!signals_.is_open()) {
     return Error{Code::kIo, fmt::format("signalfd: {}", errno_name(errno))};
   }
+  Pipe gate;
   Pipe trouble;
   TRY(out_.open());
   TRY(error_.open());
+  TRY(gate.open());
   TRY(trouble.open());
   const pid_t monitor = ::getpid();
   main_ = ::fork();
   if (main_ < 0) return Error{Code::kIo, fmt::format("fork: {}", errno_name(errno))};
   if (main_ == 0) {
+    // Nothing is run that was not recorded before.
+    gate.writer.close();
+    char word = 0;
+    if (::read(gate.reader.get(), &word, 1) != 1) ::_exit(kNotStarted);
     const Error error =
-        become_container(launch_, *confinement_, body_,
+        become_container(launch_, directory_.path(),
                          {.out = out_.writer.get(), .error = error_.writer.get()}, monitor);
     static_cast<void>(write_all(trouble.writer.get(), error.message));
     ::_exit(kNotStarted);
@@ -134,8 +140,12 @@ Result<void> Monitor::start() {
   out_.writer.close();
   error_.writer.close();
   trouble.writer.close();
-  if (const auto process = identify(main_)) {
-    TRY(directory_.write_main({.process = *process, .started_at = wall_millis()}));
+  const auto process = identify(main_);
+  if (!process) return Error{Code::kIo, fmt::format("process {} has gone at once", main_)};
+  TRY(confinement_->place(body_, main_));
+  TRY(directory_.write_main({.process = *process, .started_at = wall_millis()}));
+  if (const int error = write_all(gate.writer.get(), "g"); error != 0) {
+    return Error{Code::kIo, fmt::format("let the command go: {}", errno_name(error))};
   }
   // Ends when the command runs, or when the child has said what was wrong.
   const std::string message = TRY(read_stream(trouble.reader.get(), "child", 65536));

@@ -29,6 +29,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kShortestPause{1};
 constexpr milliseconds kLongestPause{500};
 constexpr milliseconds kListPause{5};
+constexpr int kPatientTries = 400;
 constexpr int kListTries = 1000;
 constexpr milliseconds kRemovePause{5};
 constexpr int kRemoveTries = 2000;
@@ -76,6 +77,7 @@ struct ProcessRuntime::Entry {
   asio::posix::stream_descriptor main_pidfd;  // of a process that was attached
   asio::posix::stream_descriptor channel;
   std::string heard{};
+  std::vector<int> signals{};  // for when it has started
   asio::steady_timer timer;
 };
 
@@ -96,9 +98,10 @@ ProcessRuntime::Entry* ProcessRuntime::find(const ContainerRef& container) {
 }
 
 Body ProcessRuntime::body_of(const Entry& entry) const {
+  // Its number may be another's already while the news of its end are on their way.
   return {.container = entry.container,
           .directory = entry.directory.path(),
-          .keeper = entry.keeper.pid};
+          .keeper = is_running(entry.keeper) ? entry.keeper.pid : 0};
 }
 
 // A handler for the loop that runs only while the entry is still there.
@@ -277,6 +280,9 @@ void ProcessRuntime::hear(Entry& entry, std::string_view line) {
     if (entry.phase != Entry::Phase::kStarting) return;
     entry.phase = Entry::Phase::kRunning;
     entry.timer.cancel();
+    for (const int number : std::exchange(entry.signals, {})) {
+      static_cast<void>(send_signal(entry.main, number));
+    }
     if (auto started = std::exchange(entry.started, nullptr)) started({});
   } else if (line.starts_with("failed ")) {
     entry.failure = line.substr(7);
@@ -369,7 +375,7 @@ void ProcessRuntime::list_again(Done<std::vector<RuntimeContainer>> done, int tr
   if (!containers) return done(containers.error());
   for (const ContainerRef& container : *containers) {
     if (find(container) != nullptr) continue;
-    const auto adopted = adopt(container);
+    const auto adopted = adopt(container, tries < kPatientTries);
     if (adopted) continue;
     if (adopted.error().code != Code::kConflict || tries >= kListTries) {
       return done(wrap(name_of(container), adopted.error()));
@@ -387,8 +393,9 @@ void ProcessRuntime::list_again(Done<std::vector<RuntimeContainer>> done, int tr
   done(std::move(all));
 }
 
-// Fails with kConflict while processes of a container without a keeper are left.
-Result<void> ProcessRuntime::adopt(const ContainerRef& container) {
+// Fails with kConflict while processes of a container without a keeper are left, and, with
+// patience, while it cannot be told whether it will start.
+Result<void> ProcessRuntime::adopt(const ContainerRef& container, bool is_patient) {
   const auto directory = ContainerDirectory::of(options_.root, container);
   auto made = std::make_unique<Entry>(loop_, container, directory);
   Entry& entry = *made;
@@ -412,6 +419,9 @@ Result<void> ProcessRuntime::adopt(const ContainerRef& container) {
   const auto keeper = directory.read_keeper();
   entry.exit = directory.read_exit();
   if (!entry.exit && keeper && is_running(keeper->process)) {
+    if (!directory.has_main() && is_patient) {
+      return Error{Code::kConflict, "its monitor has not started it yet"};
+    }
     entry.keeper = keeper->process;
     entry.phase = Entry::Phase::kRunning;
     entries_[container] = std::move(made);
@@ -424,7 +434,7 @@ Result<void> ProcessRuntime::adopt(const ContainerRef& container) {
   if (TRY(entry.confinement->kill(body_of(entry))) > 0) {
     return Error{Code::kConflict, "its monitor has gone, and its processes cannot be killed"};
   }
-  if (!directory.has_keeper()) {
+  if (!directory.has_main() && !entry.exit) {
     // Its start was never let go.
     static_cast<void>(entry.confinement->remove(body_of(entry)));
     return directory.remove();
@@ -476,6 +486,10 @@ void ProcessRuntime::signal(const ContainerRef& container, int number, Done<void
   if (number == SIGKILL) {
     const auto killed = entry->confinement->kill(body_of(*entry));
     return done(killed ? Result<void>{} : Result<void>(killed.error()));
+  }
+  if (entry->phase == Entry::Phase::kStarting) {
+    entry->signals.push_back(number);
+    return done({});
   }
   const auto sent = send_signal(entry->main, number);
   done(sent ? Result<void>{} : Result<void>(sent.error()));

@@ -49,7 +49,7 @@ class ProcessRuntime : public Runtime {
   Body body_of(const Entry& entry) const;
   RuntimeContainer seen(const Entry& entry) const;
 
-  Result<void> adopt(const ContainerRef& container);
+  Result<void> adopt(const ContainerRef& container, bool is_patient);
   void list_again(Done<std::vector<RuntimeContainer>> done, int tries);
 
   Result<void> begin(Entry& entry, const Launch& launch);

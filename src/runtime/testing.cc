@@ -133,10 +133,31 @@ std::string RuntimeBench::log_of(const Launch& launch) const {
   return text ? text->text : text.error().message;
 }
 
+bool RuntimeBench::is_v2() const { return runtime_->abilities().confinement == "cgroup v2"; }
+
+std::vector<std::string> RuntimeBench::tops() const {
+  const auto description = find_confinement({.name = name_})->describe();
+  const auto text = [&](const char* key) { return std::string(description.at(key).as_string()); };
+  if (is_v2()) return {text("base")};
+  return {text("cpuset") + "/" + name_, text("cpu") + "/" + name_};
+}
+
 std::string RuntimeBench::cgroup_of(const std::string& controller,
                                     const ContainerRef& container) const {
-  return fmt::format("/sys/fs/cgroup/{}/{}/{}/{}", controller, name_, container.pod,
+  const auto all = tops();
+  if (is_v2()) return fmt::format("{}/pods/{}/{}", all[0], container.pod, container.container);
+  return fmt::format("{}/{}/{}", all[controller == "cpu" ? 1 : 0], container.pod,
                      container.container);
+}
+
+std::string RuntimeBench::outside() const {
+  const auto description = find_confinement({.name = name_})->describe();
+  return std::string(description.at(is_v2() ? "mount" : "cpuset").as_string());
+}
+
+std::string all_cpus() {
+  const auto text = read_kernel_file("/sys/devices/system/cpu/online");
+  return text ? *text : text.error().message;
 }
 
 std::string allowed_cpus(pid_t pid) {

@@ -60,8 +60,14 @@ class RuntimeBench {
   bool eventually(const std::function<bool()>& holds);
 
   std::string log_of(const Launch& launch) const;
-  // Where <cgroup of the container> is in the hierarchy of a v1 controller.
+
+  // The container's cgroup as far as "cpuset" or "cpu" is concerned; on v2 the same one.
   std::string cgroup_of(const std::string& controller, const ContainerRef& container) const;
+  // Where everybody is who is in no cgroup of ours.
+  std::string outside() const;
+  // Our top cgroups.
+  std::vector<std::string> tops() const;
+  bool is_v2() const;
 
  private:
   Kind kind_;
@@ -75,5 +81,8 @@ class RuntimeBench {
 
 // The CPUs a process may run on, as /proc shows them ("0-1"); "" when it has gone.
 std::string allowed_cpus(pid_t pid);
+
+// Every CPU of the machine that is online.
+std::string all_cpus();
 
 }  // namespace corehold
