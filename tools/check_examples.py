@@ -8,15 +8,103 @@ An example is a fenced block whose first line is `$ corehold ARGUMENTS`; the res
 block is the output. It runs in the root of the repository, so that it may name files such
 as docs/examples/cpu_manager_state. Exits 1 when an example prints something else or fails,
 or when there is no example at all.
+
+Below a line `<!-- node: MACHINE -->` the examples of commands that ask an agent are asked of
+one that simulates this machine (`corehold agent --simulate`), one after the other. Of these
+errors are shown too and may be what is shown; ages and UIDs are not compared.
 """
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+NODE = re.compile(r"^<!-- node: (.*) -->$", re.MULTILINE)
 EXAMPLE = re.compile(r"^```\w*\n\$ corehold ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ASKING = {"run", "apply", "get", "logs", "delete"}
+VARYING = [
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UID"),
+    (re.compile(r" +\b(?:\d+[smhdy]){1,2}$", re.MULTILINE), " AGE"),
+    (re.compile(r"^(?:\d+[smhdy]){1,2} +", re.MULTILINE), "AGE "),
+    (re.compile(r"\brun-[0-9a-z]{5}\b"), "run-NAME"),
+    (re.compile(r"^(NAME +STATUS .*\n)\S+", re.MULTILINE), r"\1NODE"),
+]
+
+
+def steady(text):
+    """The text without what is different each time."""
+    for pattern, name in VARYING:
+        text = pattern.sub(name, text)
+    return re.sub(r" +", " ", text)
+
+
+class Node:
+    """An agent that simulates a machine, in a directory of its own."""
+
+    def __init__(self, program, machine):
+        self.directory = tempfile.TemporaryDirectory(prefix="corehold-node-")
+        self.process = subprocess.Popen(
+            [program, "agent", "--root", self.directory.name, "--simulate", machine],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        socket = Path(self.directory.name) / "run/corehold.sock"
+        deadline = time.monotonic() + 20
+        while not socket.exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.close()
+                raise RuntimeError("the agent does not start")
+            time.sleep(0.01)
+
+    def ask(self, program, words):
+        words = list(words)
+        at = words.index("--") if "--" in words else len(words)
+        words[at:at] = ["--root", self.directory.name]
+        return subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, text=True, cwd=ROOT)
+
+    def close(self):
+        self.process.terminate()
+        self.process.communicate()
+        self.directory.cleanup()
+
+
+def check(program, document):
+    """How many examples there are, and those that differ."""
+    text = Path(document).read_text(encoding="utf-8")
+    count, wrong, node = 0, 0, None
+    marks = [(m.start(), m.group(1), None) for m in NODE.finditer(text)]
+    examples = [(m.start(), m.group(1), m.group(2)) for m in EXAMPLE.finditer(text)]
+    try:
+        for _, line, expected in sorted(marks + examples):
+            if expected is None:
+                if node:
+                    node.close()
+                node = Node(program, line)
+                continue
+            count += 1
+            words = shlex.split(line)
+            if node and words[0] in ASKING:
+                done = node.ask(program, words)
+                deadline = time.monotonic() + 5
+                # Pods take a moment to start.
+                while words[0] == "get" and steady(done.stdout) != steady(expected):
+                    if time.monotonic() > deadline:
+                        break
+                    done = node.ask(program, words)
+                good = steady(done.stdout) == steady(expected)
+            else:
+                done = subprocess.run([program, *words], capture_output=True, text=True, cwd=ROOT)
+                good = done.stdout == expected and done.returncode == 0
+            if not good:
+                wrong += 1
+                print(f"{document}: corehold {line}\n--- shown\n{expected}--- printed")
+                print(done.stdout + (done.stderr or "") + f"--- exit code {done.returncode}")
+    finally:
+        if node:
+            node.close()
+    return count, wrong
 
 
 def main():
@@ -25,15 +113,8 @@ def main():
         return 2
     program, count, wrong = Path(sys.argv[1]).resolve(), 0, 0
     for document in sys.argv[2:]:
-        for arguments, expected in EXAMPLE.findall(Path(document).read_text(encoding="utf-8")):
-            count += 1
-            done = subprocess.run(
-                [program, *shlex.split(arguments)], capture_output=True, text=True, cwd=ROOT
-            )
-            if done.stdout != expected or done.returncode != 0:
-                wrong += 1
-                print(f"{document}: corehold {arguments}\n--- shown\n{expected}--- printed")
-                print(done.stdout + done.stderr + f"--- exit code {done.returncode}")
+        more, differ = check(program, document)
+        count, wrong = count + more, wrong + differ
     print(f"{count} examples, {wrong} differ")
     return 1 if wrong or not count else 0
 

@@ -70,7 +70,10 @@ struct Locks {
 
 Result<Locks> take_locks(const AgentSettings& settings) {
   auto root = FileLock::take(settings.root + "/run/agent.lock");
-  if (!root) return wrap(fmt::format("another agent uses {}", settings.root), root.error());
+  if (!root && root.error().code == Code::kConflict) {
+    return wrap(fmt::format("another agent uses {}", settings.root), root.error());
+  }
+  if (!root) return root.error();
   Locks locks{.root = *std::move(root)};
   if (settings.machine == Machine::kSimulated) return locks;
   auto host = FileLock::take(kHostLock);

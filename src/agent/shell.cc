@@ -180,6 +180,8 @@ void Shell::run(const Observe&) {
 void Shell::run(const EmitEvent& effect) {
   LogFields fields = fields_of(effect.about, node_);
   fields.emplace_back("event", effect.reason);
+  const Holding* holding = node_.bookings.cpus.find(effect.about);
+  if (holding != nullptr) fields.emplace_back("cpus", holding->assigned.str());
   parts_.log.write(effect.type == EmitEvent::Type::kWarning ? LogLevel::kWarning : LogLevel::kInfo,
                    effect.message, fields);
   parts_.listener.happened(effect, node_);

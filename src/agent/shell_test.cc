@@ -130,14 +130,15 @@ TEST_F(ShellTest, ReportsEveryFailureAsTheCommandThatBelongsToIt) {
 }
 
 TEST_F(ShellTest, ObservesContainersAndCpus) {
-  runtime_.containers = {{.container = kMain,
-                          .attempt = 1,
-                          .running = false,
-                          .cpus = cpus("2"),
-                          .started_at = 5ms,
-                          .exit = RuntimeExit{.code = 137, .signal = 9, .finished_at = 9ms},
-                          .manifest = R"({"metadata": {"name": "a", "namespace": "n"}})"},
-                         {.container = {.pod = "u2", .container = "x"}, .manifest = "broken"}};
+  runtime_.containers = {
+      {.container = kMain,
+       .attempt = 1,
+       .running = false,
+       .cpus = cpus("2"),
+       .started_at = 5ms,
+       .exit = RuntimeExit{.code = 137, .signal = 9, .finished_at = 9ms},
+       .manifest = R"({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "main"}]}})"},
+      {.container = {.pod = "u2", .container = "x"}, .manifest = "broken"}};
   script_["CreatePod"] = {Observe{}};
   shell().submit(CreatePod{});
   const auto observed = last<Observed>();

@@ -51,6 +51,7 @@ int run_cli(const CliOptions& options, int argc, char** argv) {
     root.require_subcommand(1);
     root.footer(
         "Examples:\n"
+        "  corehold agent                          make this machine a node\n"
         "  corehold run --cpus 4 -- ./app          a command on CPUs of its own\n"
         "  corehold apply -f pods.yaml             pods for the node\n"
         "  corehold get cpus                       who holds which CPUs\n"

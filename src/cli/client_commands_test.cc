@@ -158,7 +158,7 @@ TEST(GetNodesAndEvents, AreTables) {
             "note  no cgroup can be written\n");
   EXPECT_EQ(run("get events " + agent.option()).text,
             "LAST  TYPE     REASON       OBJECT       MESSAGE\n"
-            "-     Warning  FailedStart  pod/db/pg-0  main: no such file (x2)\n");
+            "-     Warning  FailedStart  pod/db/pg-0  no such file (x2)\n");
   EXPECT_EQ(run("get events -n web " + agent.option() + " 2>&1").text,
             "corehold: there are no events\n");
 }

@@ -76,9 +76,8 @@ std::string render_events_table(std::vector<EventView> events, milliseconds now)
   std::vector<Row> rows{{"LAST", "TYPE", "REASON", "OBJECT", "MESSAGE"}};
   for (const EventView& event : events) {
     const std::string times = event.count > 1 ? fmt::format(" (x{})", event.count) : "";
-    const std::string who = event.container.empty() ? "" : event.container + ": ";
     rows.push_back({age_of(event.last_at, now), or_dash(event.type), or_dash(event.reason),
-                    object_of(event), on_one_line(who + event.message) + times});
+                    object_of(event), on_one_line(event.message) + times});
   }
   return align(rows, rows.front().size());
 }

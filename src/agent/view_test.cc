@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/view.h"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+using namespace std::chrono_literals;
+namespace json = boost::json;
+
+// CPUs 0-7 in four cores of two; 0-1 reserved.
+class ViewTest : public testing::Test {
+ protected:
+  ViewTest() : topology_(machine("1s4c2t")), setup_(make()) {
+    node_.bookings = setup_.empty;
+    PodState& pod = node_.pods["u1"];
+    pod.record.pod = {
+        .name = "a", .namespace_name = "n", .uid = "u1", .containers = {{.name = "main"}}};
+    pod.record.containers["main"] = {};
+    pod.containers["main"] = {};
+    pod.admitted = true;
+    pod.record.started_at = 5000ms;
+  }
+
+  NodeSetup make() {
+    Config config = planning_defaults(topology_);
+    config.static_options.full_pcpus_only = true;
+    auto setup = NodeSetup::make(topology_, config);
+    EXPECT_TRUE(setup) << setup.error().message;
+    return *std::move(setup);
+  }
+  json::value status() const {
+    return pod_json(node_.pods.at("u1"), facts_, 7).at("status").at("containerStatuses").at(0);
+  }
+
+  Topology topology_;
+  NodeSetup setup_;
+  NodeFacts facts_{.setup = setup_, .name = "host"};
+  NodeState node_;
+};
+
+TEST_F(ViewTest, ShowsACrashLoopWithTheLastEnd) {
+  PodState& pod = node_.pods["u1"];
+  pod.containers["main"] = {.backing_off = true};
+  pod.record.containers["main"] = {
+      .attempt = 2, .exits = 3, .last_exit = Exit{.code = 3, .reason = "Error"}};
+  EXPECT_EQ(status().at("state").at("waiting").at("reason").get_string(), "CrashLoopBackOff");
+  EXPECT_EQ(status().at("lastState").at("terminated").at("exitCode").get_int64(), 3);
+  EXPECT_EQ(status().at("restartCount").get_int64(), 2);
+}
+
+TEST_F(ViewTest, ShowsAContainerThatHasEndedForGood) {
+  PodState& pod = node_.pods["u1"];
+  pod.containers["main"] = {};
+  pod.record.containers["main"] = {
+      .exits = 1, .ended = true, .last_exit = Exit{.code = 143, .signal = 15}};
+  EXPECT_EQ(status().at("state").at("terminated").at("signal").get_int64(), 15);
+}
+
+TEST_F(ViewTest, ShowsARunningContainer) {
+  PodState& pod = node_.pods["u1"];
+  pod.containers["main"] = {.stage = Stage::kRunning};
+  pod.record.containers["main"] = {.started_at = 6000ms};
+  EXPECT_EQ(status().at("state").at("running").at("startedAt").get_string(),
+            "1970-01-01T00:00:06Z");
+  EXPECT_TRUE(status().at("ready").get_bool());
+}
+
+TEST_F(ViewTest, MapsCpusToTheirHolders) {
+  apply(node_.bookings.cpus,
+        Assign{.container = {.pod = "u1", .container = "main"}, .cpus = *CpuSet::parse("2-3")});
+  apply(node_.bookings.cpus, SetShared{.cpus = *CpuSet::parse("0-1,4-7")});
+  node_.offline = *CpuSet::parse("7");
+  const CpuMap map = cpu_map(node_, facts_);
+  ASSERT_EQ(map.containers.size(), 1U);
+  EXPECT_EQ(map.containers[0].namespace_name, "n");
+  EXPECT_EQ(map.containers[0].assigned.str(), "2-3");
+  EXPECT_EQ(map.containers[0].since, 5000ms);
+  EXPECT_EQ(map.shared.str(), "0-1,4-6");
+  EXPECT_EQ(map.free.str(), "4-5");
+  EXPECT_EQ(map.offline.str(), "7");
+}
+
+TEST_F(ViewTest, ListsPodsByNamespaceAndName) {
+  node_.pods["u0"].record.pod = {.name = "z", .namespace_name = "m", .uid = "u0"};
+  EXPECT_EQ(pods_json(node_, "", facts_, 7).at("items").get_array().size(), 2U);
+  const json::object listed = pods_json(node_, "n", facts_, 7);
+  ASSERT_EQ(listed.at("items").get_array().size(), 1U);
+  EXPECT_EQ(find_pod(node_, "m", "z")->record.pod.uid, "u0");
+  EXPECT_EQ(find_pod(node_, "n", "z"), nullptr);
+}
+
+}  // namespace
+}  // namespace corehold
