@@ -91,8 +91,11 @@ class GuestNode:
 
     def __exit__(self, kind, *_):
         if kind is not None:
-            print("--- log of the agent")
-            print(self.guest.sh(f"tail -n 40 {self.log}; ps -o pid,ppid,args | tail -n 30"))
+            print("--- the agent's log, and what runs")
+            try:
+                print(self.guest.sh(f"tail -n 40 {self.log}; ps -o pid,ppid,args | grep -v '\\['"))
+            except Failed as failed:  # the first failure is the one to see
+                print(failed)
             return
         self.delete_all()
         self.stop()

@@ -7,56 +7,56 @@ from guest import M16
 from guest_node import GuestNode, Pods, config
 
 SAMPLES = 1_000_000
-NEIGHBOUR = "--interval 2000 --capacity 2000000 --burst 1000000 --rest 6000000 --hop"
-# Each line takes its CPUs again and again; together they fit into the fourteen there are.
-LANES = (("--cpus 2", 300), ("--cpus 4", 200), ("--cpus 6", 400))
-ROUNDS = 7
+NEIGHBOUR = "--interval 2000 --capacity 4000000 --burst 1000000 --rest 9000000 --hop"
+# CPUs and milliseconds of the grants. They do not fit all at once: those that wait are granted
+# what others leave.
+GRANTS = (
+    *((2, 300), (4, 200), (6, 400), (3, 100), (2, 500)),
+    *((5, 200), (4, 300), (8, 100), (2, 200), (6, 300)),
+)
+
+
+def holder(made, number, cpus, milliseconds):
+    words = ["holder", "/tmp/proof", "--milliseconds", str(milliseconds)]
+    return made.pod(f"hold-{number}", cpus, command=words, restartPolicy="Never")
+
+
+def neighbour(made, name, count, *more):
+    words = ["neighbour", "/tmp/proof", *NEIGHBOUR.split(), *more]
+    return made.pod(name, *([None] * count), command=words)
 
 
 def prove(guest, binary):
-    """The judge's counts."""
+    """The judge's verdict and counts."""
     made = Pods()
     guest.sh("mkdir -p /tmp/proof")
-    words = NEIGHBOUR.split()
     with GuestNode(guest, config("0-1"), binary=binary) as node:
         node.apply(
             [
-                made.pod("spin-a", None, None, None, command=["neighbour", "/tmp/proof", *words]),
-                made.pod(
-                    "spin-b",
-                    None,
-                    None,
-                    command=["neighbour", "/tmp/proof", *words, "--fork-every", "50000000"],
-                ),
-                made.pod(
-                    "spin-c",
-                    None,
-                    command=["neighbour", "/tmp/proof", *words, "--spinners", "3", "--threads"],
-                ),
+                neighbour(made, "spin", 3),
+                neighbour(made, "fork", 2, "--fork-every", "50000000"),
+                neighbour(made, "threads", 1, "--spinners", "3", "--threads"),
             ]
         )
         node.settled()
         began = time.monotonic()
-        lanes = "".join(
-            f"( I=0; while [ $I -lt {ROUNDS} ]; do I=$((I+1)); {binary} run {cpus} --wait"
-            f" --root {node.root} -- holder /tmp/proof --milliseconds {milliseconds}"
-            f" || echo \"run failed: $?\"; done ) & "
-            for cpus, milliseconds in LANES
-        )
-        pids = "wait $(jobs -p)"
-        print(guest.sh(f"{lanes}\n{pids}", timeout=400), flush=True)
-        print(f"{ROUNDS * len(LANES)} grants took {time.monotonic() - began:.1f} s")
+        node.apply([holder(made, number, *grant) for number, grant in enumerate(GRANTS)])
+        granted = f"[ $(ls /tmp/proof | grep -c 'grant.*[0-9]$') -ge {len(GRANTS)} ]"
+        guest.sh(f"until {granted}; do sleep 1; done", timeout=300)
+        print(f"{len(GRANTS)} grants took {time.monotonic() - began:.1f} s", flush=True)
+        for cpus in (4, 12):
+            print(node.corehold_run(f"--cpus {cpus} --wait", "holder /tmp/proof --milliseconds 200"))
         node.delete_all()
         said = guest.sh("judge /tmp/proof", timeout=120, check=False)
         verdict = guest.code
-        print(said)
+        print(said, flush=True)
     return verdict, json.loads(said.splitlines()[-1])
 
 
 def leak_16(guest):
     verdict, counts = prove(guest, "corehold")
     assert counts["neighbours"] == 8, counts
-    assert counts["grants"] == ROUNDS * len(LANES), counts
+    assert counts["grants"] == len(GRANTS) + 2, counts
     assert counts["leaks"] == 0 and counts["astray"] == 0, counts
     assert counts["samples"] >= SAMPLES, counts
     assert counts["near"] > 0 and counts["during"] > 0, counts
