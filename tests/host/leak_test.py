@@ -40,10 +40,15 @@ class Neighbours(NodeTest):
         for number in range(NEIGHBOURS):
             node.running(f"neighbour-{number}")
         for grant in range(GRANTS):
-            run = node.run("--cpus", "1", "--", f"{PROGRAMS}/holder", folder,
-                           "--milliseconds", "500")
-            _, err = run.communicate(timeout=120)
-            self.assertEqual(run.returncode, 0, err)
+            holder = [f"{PROGRAMS}/holder", folder, "--milliseconds", "500"]
+            if grant % 2 == 0:
+                run = node.run("--cpus", "1", "--", *holder)
+                _, err = run.communicate(timeout=120)
+                self.assertEqual(run.returncode, 0, err)
+            else:
+                node.create(pod(f"holder-{grant}", holder, cpus=1, restartPolicy="Never"))
+                eventually(lambda g=grant: node.pod(f"holder-{g}")["status"]["phase"]
+                           == "Succeeded", "the holder has ended")
             time.sleep(0.3)  # they have the CPU to themselves again
         eventually(lambda: self.judge(1).get("samples", 0) >= ENOUGH, "a million samples", 300)
         counts = self.judge(ENOUGH)
