@@ -287,6 +287,9 @@ void log_settings(const AgentSettings& settings, const NodeSetup& setup, const L
                         {"topology_manager", std::string(name_of(config.topology.policy))},
                         {"scope", std::string(name_of(config.topology.scope))},
                         {"reconcile", fmt::format("{}ms", config.reconcile_period.count())}});
+  if (!config.static_pod_path.empty()) {
+    log.warning("staticPodPath has no effect yet", {{"path", config.static_pod_path}});
+  }
   for (const Gate gate : config.gates.changed()) {
     log.info("feature gate", {{"gate", std::string(info(gate).name)},
                               {"on", config.gates.is_on(gate) ? "true" : "false"}});

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "agent/describe.h"
 #include "manager/step.h"
 
 namespace corehold {
@@ -79,12 +80,13 @@ const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
   return nullptr;
 }
 
-boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::uint64_t version) {
+boost::json::object pod_json(const PodState& pod, const NodeState& node, const NodeFacts& facts,
+                             std::uint64_t version) {
   const PodRecord& record = pod.record;
   return to_json(PodView{.pod = record.pod,
                          .phase = phase_of(pod),
                          .reason = record.reason,
-                         .message = record.message,
+                         .message = with_names(record.message, node),
                          .scheduled = record.started_at.count() != 0,
                          .resource_version = version,
                          .created_at = record.created_at,
@@ -108,7 +110,7 @@ boost::json::object pods_json(const NodeState& node, std::string_view namespace_
             [](const PodState* a, const PodState* b) { return by_name(*a) < by_name(*b); });
   boost::json::array items;
   items.reserve(pods.size());
-  for (const PodState* pod : pods) items.push_back(pod_json(*pod, facts, version));
+  for (const PodState* pod : pods) items.push_back(pod_json(*pod, node, facts, version));
   return pod_list_json(std::move(items), version);
 }
 

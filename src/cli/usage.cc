@@ -55,7 +55,10 @@ std::string plain(std::string text) {
 
 std::string commands_of(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({})) {
+    // One without a group is not for people.
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
   return fmt::format("there {} {}", names.size() == 1 ? "is" : "are", fmt::join(names, ", "));
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "runtime/monitor.h"
+#include "sys/descriptor.h"
 #include "sys/file.h"
 
 namespace corehold {
@@ -109,9 +110,7 @@ Result<MonitorProcess> spawn_monitor(const std::vector<std::string>& command,
     static_cast<void>(::waitpid(pid, nullptr, 0));
     return Error{Code::kIo, fmt::format("the monitor (process {}) has gone at once", pid)};
   }
-  MonitorProcess monitor{.process = *process};
-  monitor.channel.reset(ours.release());
-  return monitor;
+  return MonitorProcess{.process = *process, .channel = ours.release()};
 }
 
 }  // namespace corehold

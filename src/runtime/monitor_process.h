@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sys/descriptor.h"
 #include "sys/process.h"
 
 namespace corehold {
 
 struct MonitorProcess {
   ProcessId process{};
-  Descriptor channel{-1};
+  int channel = -1;  // for the caller to close
 };
 
 // It waits for "go" (monitor.h). The caller reaps it.

@@ -195,11 +195,11 @@ Result<void> ProcessRuntime::attach(Entry& entry, const Launch& launch) {
 }
 
 Result<void> ProcessRuntime::spawn(Entry& entry) {
-  MonitorProcess monitor = TRY(spawn_monitor(options_.monitor, entry.directory.path()));
+  const MonitorProcess monitor = TRY(spawn_monitor(options_.monitor, entry.directory.path()));
   entry.keeper = monitor.process;
   entry.is_child = true;
   boost::system::error_code error;
-  entry.channel.assign(monitor.channel.release(), error);
+  entry.channel.assign(monitor.channel, error);
   if (error) return Error{Code::kIo, fmt::format("watch the monitor: {}", error.message())};
   TRY(entry.directory.write_keeper({.process = entry.keeper, .started_at = wall_millis()}));
   TRY(watch(entry));
@@ -366,11 +366,9 @@ void ProcessRuntime::abandon(Entry& entry) {
 
 // --- listing
 
-void ProcessRuntime::list(Done<std::vector<RuntimeContainer>> done) {
-  list_again(std::move(done), 0);
-}
+void ProcessRuntime::list(Done<std::vector<RuntimeContainer>> done) { list_again(done, 0); }
 
-void ProcessRuntime::list_again(Done<std::vector<RuntimeContainer>> done, int tries) {
+void ProcessRuntime::list_again(const Done<std::vector<RuntimeContainer>>& done, int tries) {
   const auto containers = ContainerDirectory::all(options_.root);
   if (!containers) return done(containers.error());
   for (const ContainerRef& container : *containers) {
@@ -501,10 +499,11 @@ void ProcessRuntime::remove(const ContainerRef& container, Done<void> done) {
   if (entry != nullptr && entry->phase != Entry::Phase::kEnded) {
     return done(Error{Code::kConflict, fmt::format("{} still runs", name_of(container))});
   }
-  remove_again(container, std::move(done), 0);
+  remove_again(container, done, 0);
 }
 
-void ProcessRuntime::remove_again(const ContainerRef& container, Done<void> done, int tries) {
+void ProcessRuntime::remove_again(const ContainerRef& container, const Done<void>& done,
+                                  int tries) {
   const Entry* entry = find(container);
   const auto directory = ContainerDirectory::of(options_.root, container);
   const Body body{.container = container, .directory = directory.path()};

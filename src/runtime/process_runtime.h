@@ -50,7 +50,7 @@ class ProcessRuntime : public Runtime {
   RuntimeContainer seen(const Entry& entry) const;
 
   Result<void> adopt(const ContainerRef& container, bool is_patient);
-  void list_again(Done<std::vector<RuntimeContainer>> done, int tries);
+  void list_again(const Done<std::vector<RuntimeContainer>>& done, int tries);
 
   Result<void> begin(Entry& entry, const Launch& launch);
   Result<void> attach(Entry& entry, const Launch& launch);
@@ -63,7 +63,7 @@ class ProcessRuntime : public Runtime {
   void finish(Entry& entry);
   void report(Entry& entry);
   void abandon(Entry& entry);
-  void remove_again(const ContainerRef& container, Done<void> done, int tries);
+  void remove_again(const ContainerRef& container, const Done<void>& done, int tries);
   template <typename Handler>
   void later(Entry& entry, std::chrono::milliseconds after, Handler handler);
   template <typename Handler>

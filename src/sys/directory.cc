@@ -48,7 +48,7 @@ Result<void> empty_directory(int fd, const std::string& shown, dev_t device) {
     return failed("open", shown, error);
   }
   for (const std::string& name : names_in(stream.get())) {
-    TRY(remove_in(fd, name, shown + "/" + name, device));
+    TRY(remove_in(fd, name, fmt::format("{}/{}", shown, name), device));
   }
   return {};
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
@@ -234,7 +235,10 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
 
   void send(std::string text) {
     waiting_bytes_ += text.size();
-    if (waiting_bytes_ > limits().stream_bytes) return lose();
+    if (waiting_bytes_ > limits().stream_bytes) {
+      // Later: whoever writes does not expect to be told in the middle of it.
+      return asio::post(stream_.get_executor(), [self = shared_from_this()] { self->lose(); });
+    }
     waiting_.push_back(std::move(text));
     if (waiting_.size() == 1) send_next();
   }

@@ -23,7 +23,7 @@ struct HttpLimits {
   std::uint32_t header_bytes = 16U << 10U;
   std::uint64_t body_bytes = std::uint64_t{8} << 20U;
   std::size_t stream_bytes = std::size_t{4} << 20U;  // not yet taken by the peer
-  int connections = 256;
+  int connections = 512;
   std::chrono::seconds idle{60};  // for a request to come in whole, or an answer to go out
 };
 
