@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPUs that go offline and come back: followed, with a message that says so."""
-import json
-
 from guest import M16
 from guest_node import GuestNode, Pods, config, cpus
 
@@ -10,12 +8,13 @@ def switch(guest, cpu, on):
     guest.sh(f"echo {int(on)} > /sys/devices/system/cpu/cpu{cpu}/online")
 
 
-def told_about(node, cpu, words):
-    """Whether an event names the CPU; the agent's log has the same."""
+def told_about(node, reason, cpu, about=None):
+    """What an event of this reason says about the CPU; about the node, or about a pod."""
     for event in node.events():
-        message = event.get("message", "")
-        if any(word in message for word in words) and cpu in cpus_named(message):
-            return message
+        place = event["involvedObject"]
+        where = place["name"] if place["kind"] == "Pod" else None
+        if event["reason"] == reason and where == about and cpu in cpus_named(event["message"]):
+            return event["message"]
     return None
 
 
@@ -47,7 +46,7 @@ class Follower:
     def becomes(self, pod, wanted):
         self.node.eventually(lambda: self.runs_on(pod) == wanted, f"{pod} runs on {sorted(wanted)}")
 
-    def go_and_come_back(self, what, cpu, before, after):
+    def go(self, what, cpu, before, after):
         """`before` and `after`: where each pod runs with and without the CPU."""
         for pod, wanted in before.items():
             self.becomes(pod, wanted)
@@ -55,20 +54,19 @@ class Follower:
         for pod, wanted in after.items():
             self.becomes(pod, wanted)
         message = self.node.eventually(
-            lambda: told_about(self.node, cpu, ("offline",)), f"an event says that {cpu} is offline"
+            lambda: told_about(self.node, "CpusOffline", cpu), f"an event says that {cpu} is offline"
         )
         told = self.node.cpu_map()
         assert cpus(told["offline"]) == {cpu}, told
         assert cpu not in cpus(told["shared"]) | cpus(told["free"]), told
         print(f"{what}: CPU {cpu}: {message}", flush=True)
-        return message
 
     def come_back(self, cpu, before):
         switch(self.guest, cpu, True)
         for pod, wanted in before.items():
             self.becomes(pod, wanted)
         message = self.node.eventually(
-            lambda: told_about(self.node, cpu, ("online", "back")), f"an event says {cpu} is back"
+            lambda: told_about(self.node, "CpusOnline", cpu), f"an event says that {cpu} is back"
         )
         told = self.node.cpu_map()
         assert cpus(told["offline"]) == set(), told
@@ -89,7 +87,7 @@ def hotplug_16(guest):
         restarts = pids(node)
 
         last = max(shared)
-        follower.go_and_come_back("shared", last, before, {"own": own, "all": shared - {last}})
+        follower.go("shared", last, before, {"own": own, "all": shared - {last}})
         # Nobody is given a core that is not there whole.
         node.apply([made.pod("late", 2)])
         follower.numbers = {place: number for number, place in made.containers.items()}
@@ -101,13 +99,10 @@ def hotplug_16(guest):
         follower.come_back(last, before)
 
         held = max(own)
-        message = follower.go_and_come_back(
-            "exclusive", held, before, {"own": own - {held}, "all": shared}
-        )
-        assert "own" in message or any(
-            "own" in json.dumps(event) and held in cpus_named(event.get("message", ""))
-            for event in node.events()
-        ), "the event names the pod that lost it"
+        follower.go("exclusive", held, before, {"own": own - {held}, "all": shared})
+        print(f"  its holder: {told_about(node, 'CpusOffline', held, about='own')}", flush=True)
+        assert told_about(node, "CpusOffline", held, about="own"), node.events()
+        assert not told_about(node, "CpusOffline", last, about="own"), node.events()
         follower.come_back(held, before)
 
         assert pids(node) == restarts, "somebody was restarted"
@@ -115,7 +110,7 @@ def hotplug_16(guest):
     with GuestNode(guest, config("0", ["strict-cpu-reservation"])) as node:
         made = Pods()
         follower = Follower(guest, node, made)
-        follower.go_and_come_back("free", 1, {}, {})
+        follower.go("free", 1, {}, {})
         node.apply([made.pod("own", 2)])
         follower.numbers = {place: number for number, place in made.containers.items()}
         node.settled()
