@@ -165,5 +165,26 @@ TEST(DeviceAllocate, LetsLaterContainersTakeOverFromInitContainers) {
   EXPECT_EQ(book, book_of({"0", "0", "1"}));
 }
 
+TEST(DeviceRestore, GivesWhatAContainerHeldBeforeARestart) {
+  DeviceBook book = book_of({"0", "0", "1"});
+  ASSERT_TRUE(book.restore("p", "main", {{kNic, {"b"}}}));
+  ASSERT_TRUE(book.restore("p", "main", {{kNic, {"c"}}}));
+  EXPECT_EQ(take(book, pod_asking("p", 1)), "b");
+  EXPECT_EQ(take(book, pod_asking("q", 2)), "ac");
+}
+
+TEST(DeviceRestore, RefusesDevicesThatAreNotThereOrSomebodyElses) {
+  DeviceBook book = book_of({"0"});
+  auto restored = book.restore("p", "main", {{kNic, {"z"}}});
+  ASSERT_FALSE(restored);
+  EXPECT_EQ(restored.error().message,
+            "it holds device \"z\" of example.com/nic, which is not there");
+  ASSERT_TRUE(book.restore("p", "main", {{kNic, {"a"}}}));
+  restored = book.restore("q", "main", {{kNic, {"a"}}});
+  ASSERT_FALSE(restored);
+  EXPECT_EQ(restored.error().message,
+            "device \"a\" of example.com/nic is held by container main of pod p too");
+}
+
 }  // namespace
 }  // namespace corehold

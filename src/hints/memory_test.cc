@@ -230,5 +230,29 @@ TEST(MemoryAllocate, DoesNotHandMemoryToAnotherPod) {
   EXPECT_NE(take(book, pod_asking("r", 1)), "0");
 }
 
+TEST(MemoryRestore, BooksWhatAContainerHeldBeforeARestart) {
+  MemoryBook book = book_of({8, 8});
+  const Pod pod = pod_of("p", {"init:setup cpu=1 memory=10Gi", "main cpu=1 memory=9Gi"});
+  EXPECT_EQ(take(book, pod), "0-1 0-1");
+  book.settle();
+  MemoryBook again = book_of({8, 8});
+  for (const auto& [container, holding] : book.pods().at("p")) {
+    ASSERT_TRUE(again.restore("p", container, holding));
+    ASSERT_TRUE(again.restore("p", container, holding));
+  }
+  EXPECT_EQ(again, book);
+  again.release("p");
+  EXPECT_EQ(again, book_of({8, 8}));
+}
+
+TEST(MemoryRestore, RefusesANodeThatIsNotThere) {
+  MemoryBook book = book_of({8});
+  const auto restored =
+      book.restore("p", "main", {.nodes = nodes("0-1"), .bytes = {{"memory", kGi}}});
+  ASSERT_FALSE(restored);
+  EXPECT_EQ(restored.error().message, "it holds memory of NUMA node 1, which is not there");
+  EXPECT_EQ(book, book_of({8}));
+}
+
 }  // namespace
 }  // namespace corehold

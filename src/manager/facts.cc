@@ -107,11 +107,6 @@ std::vector<const Container*> whose_turn(const PodState& pod) {
   return turn;
 }
 
-bool holds_anything(const Bookings& bookings, const std::string& uid) {
-  return bookings.cpus.pods.contains(uid) || bookings.memory.pods().contains(uid) ||
-         bookings.devices.pods().contains(uid);
-}
-
 std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& node,
                                   const ContainerRef& ref) {
   if (!rules.pins_cpus) return std::nullopt;

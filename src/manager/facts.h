@@ -41,8 +41,6 @@ bool is_leaving(const PodState& pod);
 // succeeded, else all; with them the sidecars before it.
 std::vector<const Container*> whose_turn(const PodState& pod);
 
-bool holds_anything(const Bookings& bookings, const std::string& uid);
-
 // Where the container belongs by the checkpoint, less offline CPUs. No value: nowhere else
 // than where it is, because cpusets are not touched or none of its CPUs is online.
 std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& node,

@@ -36,6 +36,8 @@ struct Outcome {
   std::vector<Effect> effects{};
 };
 
+// The first command of a life is Recover, on a NodeState of which only `bookings` are set:
+// the books of the node when nobody is there.
 Outcome step(const ManagerRules& rules, NodeState node, const Command& command, const Now& now);
 
 // Every broken promise: those of the State (state/invariants.h), and two containers that

@@ -91,5 +91,16 @@ TEST(PodValidate, SharesNamesBetweenInitContainersAndContainers) {
               ElementsAre("spec.containers[0].name: duplicate container name \"a\""));
 }
 
+TEST(TerminationGrace, IsThirtySecondsUnlessAWholeNumberIsWritten) {
+  Pod pod = pod_of({container("a", {}, {})});
+  EXPECT_EQ(termination_grace(pod), std::chrono::seconds(30));
+  pod.raw["spec"] = {{"terminationGracePeriodSeconds", 0}};
+  EXPECT_EQ(termination_grace(pod), std::chrono::seconds(0));
+  pod.raw["spec"] = {{"terminationGracePeriodSeconds", -5}};
+  EXPECT_EQ(termination_grace(pod), std::chrono::seconds(30));
+  pod.raw["spec"] = {{"terminationGracePeriodSeconds", "soon"}};
+  EXPECT_EQ(termination_grace(pod), std::chrono::seconds(30));
+}
+
 }  // namespace
 }  // namespace corehold

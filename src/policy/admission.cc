@@ -223,12 +223,12 @@ class Admission {
   Decision decision_{};
 };
 
-bool holds_anything(const Bookings& bookings, const std::string& uid) {
-  return bookings.cpus.pods.contains(uid) || bookings.memory.pods().contains(uid) ||
-         bookings.devices.pods().contains(uid);
-}
-
 }  // namespace
+
+bool holds_anything(const Bookings& bookings, const std::string& pod_uid) {
+  return bookings.cpus.pods.contains(pod_uid) || bookings.memory.pods().contains(pod_uid) ||
+         bookings.devices.pods().contains(pod_uid);
+}
 
 Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod) {
   if (holds_anything(before, pod.uid)) {

@@ -82,6 +82,9 @@ struct Decision {
 // REQUIRES: the pod has passed validate().
 Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod);
 
+// Whether the pod holds CPUs, memory or devices.
+bool holds_anything(const Bookings& bookings, const std::string& pod_uid);
+
 // Gives back everything the pod holds. An unknown pod is no error.
 Bookings release(const AdmissionRules& rules, Bookings bookings, const std::string& pod_uid);
 

@@ -186,6 +186,17 @@ std::vector<std::string> World::unsettled() const {
     if (machine_.records().contains(uid)) continue;
     found.push_back(fmt::format("pod {} is known and not in the store", uid));
   }
+  for (const auto& [uid, pod] : node_.pods) {
+    if (!pod.admitted) continue;
+    const auto memory = node_.bookings.memory.pods().find(uid);
+    const auto devices = node_.bookings.devices.pods().find(uid);
+    const bool kept =
+        (memory == node_.bookings.memory.pods().end() ? pod.record.memory.empty()
+                                                      : memory->second == pod.record.memory) &&
+        (devices == node_.bookings.devices.pods().end() ? pod.record.devices.empty()
+                                                        : devices->second == pod.record.devices);
+    if (!kept) found.push_back(fmt::format("memory or devices of pod {} are lost", uid));
+  }
   if (!rules_->pins_cpus) return found;
   if (checkpoint.pods != node_.bookings.cpus.pods ||
       checkpoint.shared != node_.bookings.cpus.shared) {
