@@ -213,15 +213,6 @@ TEST_F(ShellTest, LogsEachEffectBeforeItIsRun) {
       << text;
 }
 
-TEST_F(ShellTest, SpeaksOfPodsByTheirNames) {
-  node_.pods["u2"].record.pod = {.name = "b", .namespace_name = "n", .uid = "u2"};
-  script_["CreatePod"] = {EmitEvent{.reason = "OutOfcpu", .message = "held by u1 main 2, u2 x 3"}};
-  shell().submit(CreatePod{});
-  EXPECT_NE(lines_.str().find("msg=\"held by n/a main 2, n/b x 3\" event=OutOfcpu"),
-            std::string::npos)
-      << lines_.str();
-}
-
 TEST_F(ShellTest, LogsBrokenPromises) {
   violations_ = [](const NodeState&) { return std::vector<std::string>{"CPU 3 has two owners"}; };
   shell().submit(CreatePod{});

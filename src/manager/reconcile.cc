@@ -99,6 +99,28 @@ void take_in(Turn& turn, const SeenContainer& seen) {
   mark_changed(pod);
 }
 
+namespace {
+
+// Whoever holds CPUs that have gone is told what is left of them.
+void warn_holders(Turn& turn, const CpuSet& lost, const CpuSet& offline) {
+  for (const auto& [uid, containers] : turn.node.durable.pods) {
+    for (const auto& [name, holding] : containers) {
+      const CpuSet gone = holding.assigned & lost;
+      if (gone.empty()) continue;
+      const CpuSet left = holding.assigned - offline;
+      turn.warn(
+          {uid, name}, "CpusOffline",
+          left.empty()
+              ? fmt::format("CPUs {} of container {} went offline; it has no other", gone.str(),
+                            name)
+              : fmt::format("CPUs {} of container {} went offline; {} are left until they are back",
+                            gone.str(), name, left.str()));
+    }
+  }
+}
+
+}  // namespace
+
 void set_online(Turn& turn, const CpuSet& online) {
   if (online.empty()) return;
   const CpuSet offline = turn.rules.admission.topology.cpus() - online;
@@ -107,6 +129,7 @@ void set_online(Turn& turn, const CpuSet& online) {
   if (!lost.empty()) {
     turn.warn({}, "CpusOffline",
               fmt::format("CPUs {} went offline; nobody is given them", lost.str()));
+    warn_holders(turn, lost, offline);
   }
   if (!back.empty()) {
     turn.note({}, "CpusOnline", fmt::format("CPUs {} are online again", back.str()));

@@ -16,6 +16,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -273,7 +274,8 @@ TEST_F(RecoverTest, OfflineCpusLeaveEveryCpusetAndAreGivenToNobody) {
   node_.create(exclusive("db"));
   EXPECT_THAT(observe({seen("db", "2"), seen("web", "0-1,4-6")}, "0-2,4-6"),
               ElementsAre("set web/main to 0-1,4-6", "set db/main to 2"));
-  EXPECT_THAT(node_.take_events(), Contains("CpusOffline"));
+  EXPECT_THAT(node_.take_events(), AllOf(Contains("CpusOffline"), Contains("CpusOffline db/main"),
+                                         Not(Contains("CpusOffline web/main"))));
   node_.create(exclusive("next", 5));
   EXPECT_FALSE(node_.pod("next").admitted);
   EXPECT_THAT(observe({seen("db", "2"), seen("web", "0-1,4-6")}),

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A QEMU guest, driven by a shell on its serial line.
+
+The first start of a shape boots for some ten seconds and saves the running guest; every later
+one continues from there in a second or two. The disk is mounted only then, so programs may
+change without another boot.
+"""
+import ctypes
+import fcntl
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import image
+
+# An Intel model: under TCG only those show SMT and one L3 per die.
+CPU = "qemu64,vendor=GenuineIntel,family=6,model=85,stepping=4"
+KERNEL_LINE = "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable random.trust_cpu=on"
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A machine: how its CPUs are arranged, and in which NUMA nodes."""
+
+    name: str
+    cpus: int
+    smp: str
+    nodes: tuple
+    megabytes: int = 768  # of each NUMA node
+
+    def arguments(self):
+        words = ["-smp", f"{self.cpus},{self.smp}", "-m", str(self.megabytes * len(self.nodes))]
+        for number, cpus in enumerate(self.nodes):
+            words += ["-object", f"memory-backend-ram,id=m{number},size={self.megabytes}M"]
+            words += ["-numa", f"node,nodeid={number},cpus={cpus},memdev=m{number}"]
+        for target in range(1, len(self.nodes)):
+            words += ["-numa", f"dist,src=0,dst={target},val=21"]
+        return words
+
+
+# Two sockets of two dies (one L3 each) of two cores of two threads; a NUMA node per socket.
+M16 = Shape("16", 16, "sockets=2,dies=2,cores=2,threads=2", ("0-7", "8-15"))
+# Two sockets of three cores of two threads.
+M12 = Shape("12", 12, "sockets=2,dies=1,cores=3,threads=2", ("0-5", "6-11"))
+
+
+class Failed(Exception):
+    """A command in the guest failed, or the guest did not answer."""
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Guest:
+    """One running guest. Use as a context manager: it ends with the block."""
+
+    def __init__(self, shape, cache, programs):
+        self.shape = shape
+        self.cache = Path(cache).resolve()
+        self.programs = programs
+        self.process = None
+        self.seen = bytearray()  # all that came over the serial line
+        self.calls = 0
+
+    def __enter__(self):
+        image.check_programs()
+        self.cache.mkdir(parents=True, exist_ok=True)
+        with open(self.cache / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            kernel = image.kernel(self.cache)
+            self.base = [
+                image.program("qemu-system-x86_64"), "-accel", "tcg,thread=multi", "-machine", "q35",
+                "-cpu", CPU, *self.shape.arguments(), "-display", "none", "-serial", "stdio",
+                "-no-reboot", "-nic", "none", "-kernel", str(image.vmlinuz(kernel)),
+                "-initrd", str(image.initramfs(self.cache, kernel)), "-append", KERNEL_LINE,
+            ]  # fmt: skip
+            self.disk = image.disk(self.cache, self.programs)
+            saved = self._saved()
+            self._start("-incoming", f"exec:cat {saved}")
+        try:
+            self._wait_until_running()
+            # What the saved kernel remembers of the disk may be from another one.
+            self.sh(
+                f"echo 3 > /proc/sys/vm/drop_caches; mount -t ext4 -o ro /dev/vda /image"
+                f" && date -s @{int(time.time())} > /dev/null",
+                timeout=60,
+            )
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._end()
+
+    def _start(self, *more):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.control = f"{self.scratch.name}/qmp"
+        disk = f"file={self.disk},if=virtio,format=raw,readonly=on"
+        self.process = subprocess.Popen(
+            [*self.base, "-drive", disk, "-qmp", f"unix:{self.control},server=on,wait=off", *more],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            preexec_fn=die_with_parent,
+        )
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+    def _end(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process = None
+            self.scratch.cleanup()
+
+    def _wait_until_running(self):
+        """Until the saved state is loaded: what is sent to the serial line before is lost."""
+        deadline = time.monotonic() + 60
+        while not os.path.exists(self.control):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                said = self.process.stdout.read() or b""
+                raise Failed(f"QEMU does not start: {said.decode(errors='replace')}")
+            time.sleep(0.02)
+        with Monitor(self.control) as monitor:
+            while monitor.ask("query-status")["status"] != "running":
+                if time.monotonic() > deadline:
+                    raise Failed("QEMU does not load the saved guest")
+                time.sleep(0.05)
+
+    def _saved(self):
+        """The state file of this shape; boots and saves it when it is not there."""
+        version = subprocess.run([self.base[0], "--version"], capture_output=True, text=True).stdout
+        kernel, initrd = (
+            Path(self.base[self.base.index(option) + 1]) for option in ("-kernel", "-initrd")
+        )
+        words = [word for word in self.base if word not in (str(kernel), str(initrd))]
+        key = image.digest(version, *words, image.DISK_SIZE, kernel, initrd)
+        state = self.cache / f"state-{self.shape.name}-{key}.bin"
+        if state.exists():
+            return state
+        image.keep_only(self.cache, f"state-{self.shape.name}-*", state)
+        began = time.monotonic()
+        self._start()
+        try:
+            self._wait_for(re.compile(rb"guest is up\n"), 180)
+            partial = state.with_suffix(".partial")
+            self.sh("sync; echo 3 > /proc/sys/vm/drop_caches")
+            with Monitor(self.control) as monitor:
+                monitor.ask("migrate", uri=f"exec:cat > {partial}")
+                monitor.wait_until_saved()
+            os.rename(partial, state)
+        finally:
+            self._end()
+            self.seen.clear()
+        print(f"booted and saved machine {self.shape.name}: {time.monotonic() - began:.1f} s")
+        return state
+
+    def _wait_for(self, pattern, timeout):
+        """What came before the match, and its groups; both are taken out."""
+        deadline = time.monotonic() + timeout
+        while True:
+            match = pattern.search(self.seen)
+            if match:
+                before, groups = bytes(self.seen[: match.start()]), match.groups()
+                del self.seen[: match.end()]
+                return before, groups
+            left = deadline - time.monotonic()
+            tail = self.seen[-2000:].decode(errors="replace")
+            if left <= 0:
+                raise Failed(f"no answer from the guest within {timeout} s; last it said: {tail}")
+            if select.select([self.process.stdout], [], [], left)[0]:
+                data = self.process.stdout.read(65536)
+                if data == b"":
+                    raise Failed(f"the guest has ended; last it said: {tail}")
+                self.seen += data or b""
+
+    def sh(self, command, timeout=60, check=True):
+        """Runs a shell command in the guest; its output. Its code goes to self.code."""
+        self.calls += 1
+        mark = f"@@{self.calls}"
+        text = f"{{ {command}\n}} </dev/null 2>&1; echo '{mark}' $?\n"
+        self._send(text.encode())
+        before, (code,) = self._wait_for(re.compile(rf"{mark} (\d+)\n".encode()), timeout)
+        output = before.decode(errors="replace")
+        self.code = int(code)
+        if check and self.code != 0:
+            raise Failed(f"in the guest: {command}\nexit code {self.code}: {output}")
+        return output
+
+    def _send(self, data):
+        # QEMU takes what the line can hold; the guest throttles it.
+        self.process.stdin.write(data)
+
+    def write(self, path, text):
+        """A file in the guest."""
+        self.sh(f"cat > {path} <<'END_OF_FILE'\n{text}\nEND_OF_FILE")
+
+    def timed(self, command, **options):
+        """Output and seconds, the serial line included."""
+        began = time.monotonic()
+        return self.sh(command, **options), time.monotonic() - began
+
+
+class Monitor:
+    """QEMU's machine protocol, as far as saving needs it."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+        self.stream = self.socket.makefile("rw")
+        self.stream.readline()
+        self.ask("qmp_capabilities")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stream.close()
+        self.socket.close()
+
+    def ask(self, command, **arguments):
+        self.stream.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
+        self.stream.flush()
+        while True:
+            answer = json.loads(self.stream.readline())
+            if "error" in answer:
+                raise Failed(f"QEMU: {command}: {answer['error']['desc']}")
+            if "return" in answer:
+                return answer["return"]
+
+    def wait_until_saved(self):
+        while True:
+            status = self.ask("query-migrate").get("status")
+            if status == "completed":
+                return
+            if status in ("failed", "cancelled"):
+                raise Failed(f"QEMU: saving the guest: {status}")
+            time.sleep(0.1)
+
+
+if __name__ == "__main__":  # guest.py CACHE PROGRAM...: commands from standard input, for people
+    with Guest(M16, sys.argv[1], sys.argv[2:]) as person:
+        for line in sys.stdin:
+            answer, seconds = person.timed(line.rstrip("\n"), check=False)
+            print(f"{answer}[{person.code}] {seconds:.2f} s", flush=True)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nobody runs on a granted CPU: the leak proof, and that it fails where it must."""
+import json
+import time
+
+from guest import M16
+from guest_node import GuestNode, Pods, config
+
+SAMPLES = 1_000_000
+NEIGHBOUR = "--interval 2000 --capacity 4000000 --burst 1000000 --rest 9000000 --hop"
+# CPUs and milliseconds of the grants. They do not fit all at once: those that wait are granted
+# what others leave.
+GRANTS = (
+    *((2, 300), (4, 200), (6, 400), (3, 100), (2, 500)),
+    *((5, 200), (4, 300), (8, 100), (2, 200), (6, 300)),
+)
+
+
+def holder(made, number, cpus, milliseconds):
+    words = ["holder", "/tmp/proof", "--milliseconds", str(milliseconds)]
+    return made.pod(f"hold-{number}", cpus, command=words, restartPolicy="Never")
+
+
+def neighbour(made, name, count, *more):
+    words = ["neighbour", "/tmp/proof", *NEIGHBOUR.split(), *more]
+    return made.pod(name, *([None] * count), command=words)
+
+
+def prove(guest, binary):
+    """The judge's verdict and counts."""
+    made = Pods()
+    guest.sh("mkdir -p /tmp/proof")
+    with GuestNode(guest, config("0-1"), binary=binary) as node:
+        node.apply(
+            [
+                neighbour(made, "spin", 3),
+                neighbour(made, "fork", 2, "--fork-every", "50000000"),
+                neighbour(made, "threads", 1, "--spinners", "3", "--threads"),
+            ]
+        )
+        node.settled()
+        began = time.monotonic()
+        node.apply([holder(made, number, *grant) for number, grant in enumerate(GRANTS)])
+        granted = f"[ $(ls /tmp/proof | grep -c 'grant.*[0-9]$') -ge {len(GRANTS)} ]"
+        guest.sh(f"until {granted}; do sleep 1; done", timeout=300)
+        print(f"{len(GRANTS)} grants took {time.monotonic() - began:.1f} s", flush=True)
+        for cpus in (4, 12):
+            print(node.corehold_run(f"--cpus {cpus} --wait", "holder /tmp/proof --milliseconds 200"))
+        node.delete_all()
+        said = guest.sh("judge /tmp/proof", timeout=120, check=False)
+        verdict = guest.code
+        print(said, flush=True)
+    return verdict, json.loads(said.splitlines()[-1])
+
+
+def leak_16(guest):
+    verdict, counts = prove(guest, "corehold")
+    assert counts["neighbours"] == 8, counts
+    assert counts["grants"] == len(GRANTS) + 2, counts
+    assert counts["leaks"] == 0 and counts["astray"] == 0, counts
+    assert counts["samples"] >= SAMPLES, counts
+    assert counts["near"] > 0 and counts["during"] > 0, counts
+    assert verdict == 0, verdict
+    print(f"{counts['leaks']} leaks of {counts['samples']} samples")
+
+
+def leak_start_first_16(guest):
+    """A build that starts first and shrinks later must be found out."""
+    verdict, counts = prove(guest, "corehold_start_first")
+    assert verdict == 1 and counts["leaks"] > 0, counts
+    print(f"{counts['leaks']} leaks of {counts['samples']} samples, as it must be")
+
+
+TESTS = {"leak_16": (M16, leak_16), "leak_start_first_16": (M16, leak_start_first_16)}

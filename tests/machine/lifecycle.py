@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node on cgroup v2: its cgroups, its end, its crash, and commands run on it."""
+import json
+
+from guest import M16
+from guest_node import GuestNode, Pods, config, cpus
+
+
+def processes(node):
+    """Which process each container is, and where it may run."""
+    return {
+        number: (found["pid"], found["cpus"], found["cgroup"])
+        for number, found in node.seen().items()
+    }
+
+
+def layout_16(guest):
+    made = Pods()
+    with GuestNode(guest, config("0")) as node:
+        pods = [made.pod("own", 2, 1), made.pod("all", None), made.pod("half", "500m")]
+        node.apply(pods)
+        states = node.settled()
+        seen = node.seen()
+        assert len(seen) == 4, seen
+        files = node.cgroup_files(
+            [found["cgroup"] for found in seen.values()],
+            "cpuset.cpus",
+            "cpu.weight",
+            "cpu.max",
+            "cgroup.procs",
+        )
+        weights = {}
+        for number, found in seen.items():
+            pod, container = made.containers[number]
+            uid = states[pod]["metadata"]["uid"]
+            assert found["cgroup"] == f"/corehold/pods/{uid}/{container}", found
+            have = files[found["cgroup"]]
+            assert cpus(have["cpuset.cpus"]) == cpus(found["cpus"]), have
+            assert int(have["cgroup.procs"]) == found["pid"], have
+            weights[pod, container] = int(have["cpu.weight"])
+            if pod == "own":
+                assert have["cpu.max"].startswith("max "), have
+        assert weights["own", "c0"] > weights["own", "c1"] > weights["half", "c0"], weights
+        assert weights["half", "c0"] > weights["all", "c0"], weights
+        print(f"weights {weights}")
+        mine = guest.sh(f"cat /proc/{node.pid}/cgroup").strip()
+        assert "/pods" not in mine, mine
+        print(guest.sh("find /sys/fs/cgroup -mindepth 1 -type d"))
+
+
+def restart_16(guest):
+    made = Pods()
+    with GuestNode(guest, config("0")) as node:
+        node.apply(
+            [
+                made.pod("own", 4),
+                made.pod("all", None),
+                made.pod("goes", 2, restartPolicy="Never"),
+            ]
+        )
+        node.settled()
+        before = processes(node)
+        held = node.cpu_map()["containers"]
+
+        for signal in ("TERM", "KILL"):
+            node.end(signal)
+            assert processes(node) == before, f"containers outlive SIG{signal}"
+            node.start()
+            assert processes(node) == before, "they are adopted as they are"
+            states = node.settled()
+            assert all(
+                status["restartCount"] == 0
+                for pod in states.values()
+                for status in pod["status"]["containerStatuses"]
+            ), states
+            assert node.cpu_map()["containers"] == held, node.cpu_map()
+            print(f"SIG{signal}: adopted {sorted(pid for pid, _, _ in before.values())}")
+
+        # One ends while nobody looks; its CPUs come back, its end is known.
+        (number,) = [n for n, place in made.containers.items() if place == ("goes", "c0")]
+        node.end("KILL")
+        guest.sh(f"kill -KILL {before[number][0]}")
+        node.start()
+        ended = node.eventually(
+            lambda: [
+                status["state"]["terminated"]
+                for status in node.pods()["goes"]["status"]["containerStatuses"]
+                if "terminated" in status["state"]
+            ],
+            "its end is recorded",
+        )
+        assert ended[0]["exitCode"] == 137, ended
+        node.eventually(
+            lambda: [c["pod"] for c in node.cpu_map()["containers"]] == ["own"], "CPUs come back"
+        )
+        own = [n for n, place in made.containers.items() if place == ("own", "c0")][0]
+        everything = set(range(16))
+        shared = [n for n, place in made.containers.items() if place == ("all", "c0")][0]
+        node.eventually(
+            lambda: cpus(processes(node)[shared][1]) == everything - cpus(before[own][1]),
+            "the shared container may use them",
+        )
+        assert processes(node)[own] == before[own]
+
+
+def run_16(guest):
+    with GuestNode(guest, config("0-1", ["full-pcpus-only"])) as node:
+        said = node.corehold_run("--cpus 4", "grep Cpus_allowed_list /proc/self/status")
+        given = cpus(said.split()[-1])
+        assert len(given) == 4 and not given & {0, 1}, said
+        print(said.strip())
+        node.corehold_run("--cpus 2", "sh -c 'exit 7'", check=False)
+        assert guest.code == 7, guest.code
+        said = node.corehold_run("--cpus 3", "true", check=False)
+        assert guest.code == 1 and "SMT Alignment Error" in said, (guest.code, said)
+        print(said.strip())
+        # Whatever kills it, its CPUs come back and nobody is left.
+        guest.sh(
+            f"corehold run --cpus 2 --root {node.root} -- sh -c 'sleep 100000 & sleep 100001'"
+            " > /tmp/run.log 2>&1 & echo $! > /tmp/run.pid"
+        )
+        node.eventually(lambda: len(node.seen()) == 2, "both processes run")
+        places = {found["cpus"] for found in node.seen().values()}
+        assert len(places) == 1 and len(cpus(places.pop())) == 2, node.seen()
+        guest.sh("kill -KILL $(cat /tmp/run.pid)")
+        node.eventually(lambda: not node.seen(), "nobody of it is left")
+        node.eventually(lambda: not node.pods(), "its pod is gone")
+        assert json.dumps(node.cpu_map()["containers"]) == "[]"
+
+
+TESTS = {
+    "layout_16": (M16, layout_16),
+    "restart_16": (M16, restart_16),
+    "run_16": (M16, run_16),
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one test in a guest.
+
+    machine_test.py --cache DIR --program PATH... TEST
+
+Exit codes: 0 passed, 1 failed, 77 skipped because the guest cannot be made here; with CI=true
+in the environment that is a failure.
+"""
+import argparse
+import os
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+
+import boot  # noqa: E402
+import hotplug  # noqa: E402
+import image  # noqa: E402
+import leak  # noqa: E402
+import lifecycle  # noqa: E402
+import policies  # noqa: E402
+from guest import Failed, Guest  # noqa: E402
+
+SKIPPED = 77
+TESTS = {**boot.TESTS, **policies.TESTS, **hotplug.TESTS, **lifecycle.TESTS, **leak.TESTS}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cache", required=True)
+    parser.add_argument("--program", action="append", required=True)
+    parser.add_argument("test", choices=sorted(TESTS))
+    arguments = parser.parse_args()
+    shape, test = TESTS[arguments.test]
+    began = time.monotonic()
+    guest = Guest(shape, arguments.cache, arguments.program)
+    try:
+        with guest:
+            print(f"guest up after {time.monotonic() - began:.1f} s", flush=True)
+            test(guest)
+    except image.Missing as missing:
+        if os.environ.get("CI") == "true":
+            print(f"FAILED: CI=true, and the guest cannot be made: {missing}")
+            return 1
+        print(f"SKIPPED: the guest cannot be made: {missing}")
+        return SKIPPED
+    except (AssertionError, Failed):
+        traceback.print_exc(file=sys.stdout)
+        return 1
+    print(f"passed in {time.monotonic() - began:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
