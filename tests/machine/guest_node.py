@@ -103,16 +103,18 @@ class GuestNode:
 
     def start(self):
         began = time.monotonic()
+        socket = f"{self.root}/run/corehold.sock"
         answer = self.guest.sh(
+            f"rm -f {socket}\n"
             f"{self.binary} agent --config {self.config} --root {self.root} >> {self.log} 2>&1 &\n"
-            f"A=$!; while [ -d /proc/$A ] && ! {self.binary} get cpus --root {self.root}"
-            f" > /dev/null 2>&1; do sleep 0.1; done; echo $A; [ -d /proc/$A ]",
+            f"A=$!; echo $A; while [ -d /proc/$A ] && ! [ -S {socket} ]; do sleep 0.1; done;"
+            f" {self.binary} get cpus --root {self.root}",
             timeout=DEADLINE,
             check=False,
         )
         if self.guest.code != 0:
             raise Failed(f"the agent does not start: {self.guest.sh(f'cat {self.log}')}")
-        self.pid = int(answer.split()[-1])
+        self.pid = int(answer.split()[0])
         print(f"agent {self.pid} ready after {time.monotonic() - began:.1f} s", flush=True)
 
     def end(self, signal):
@@ -174,8 +176,13 @@ class GuestNode:
                 raise Failed(f"never: {what}; pods: {json.dumps(self.pods(), indent=1)}")
             time.sleep(0.1)
 
-    def settled(self):
-        """The pods, once each of them runs or waits for room."""
+    def settled(self, sleepers=0):
+        """The pods, once each of them runs or waits for room; not before so many sleep."""
+        self.guest.sh(
+            f"I=0; while [ $(pidof sleep | wc -w) -lt {sleepers} ] && [ $I -lt 300 ]; do"
+            " I=$((I+1)); usleep 200000; done",
+            timeout=DEADLINE + 60,
+        )
 
         def look():
             pods = self.pods()
