@@ -42,7 +42,10 @@ class ShellTest : public Test {
                                 .listener = listener_,
                                 .log = log_,
                                 .now = [] { return Now{}; },
-                                .online = [this] { return online_; },
+                                .online = [this]() -> Result<CpuSet> {
+                                  if (online_error_) return *online_error_;
+                                  return cpus("0-3");
+                                },
                                 .on_violation = on_violation_});
     }
     return *shell_;
@@ -64,7 +67,7 @@ class ShellTest : public Test {
   NodeState node_;
   std::map<std::string_view, std::vector<Effect>> script_;
   std::vector<Command> commands_;
-  Result<CpuSet> online_ = cpus("0-3");
+  std::optional<Error> online_error_{};
   std::function<std::vector<std::string>(const NodeState&)> violations_;
   OnViolation on_violation_ = OnViolation::kLog;
   std::optional<Shell> shell_;
@@ -153,7 +156,7 @@ TEST_F(ShellTest, ObservesContainersAndCpus) {
 }
 
 TEST_F(ShellTest, TellsWhenTheCpusOfTheMachineCannotBeKnown) {
-  online_ = Error{Code::kIo, "no /sys"};
+  online_error_ = Error{Code::kIo, "no /sys"};
   script_["CreatePod"] = {Observe{}};
   shell().submit(CreatePod{});
   EXPECT_EQ(last<ObserveFailed>().error.message, "no /sys");
