@@ -2,6 +2,7 @@
 #include "agent/shell.h"
 
 #include <chrono>
+#include <optional>
 #include <sstream>
 
 #include <gtest/gtest.h>
