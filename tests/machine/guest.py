@@ -27,6 +27,7 @@ import image
 CPU = "qemu64,vendor=GenuineIntel,family=6,model=85,stepping=4"
 KERNEL_LINE = "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable random.trust_cpu=on"
 PR_SET_PDEATHSIG = 1
+SLOW = 10  # seconds; commands that take longer are shown
 
 
 @dataclass(frozen=True)
@@ -194,13 +195,24 @@ class Guest:
         self.calls += 1
         mark = f"@@{self.calls}"
         text = f"{{ {command}\n}} </dev/null 2>&1; echo '{mark}' $?\n"
+        began, used = time.monotonic(), self.seconds_used()
         self._send(text.encode())
         before, (code,) = self._wait_for(re.compile(rf"{mark} (\d+)\n".encode()), timeout)
+        took = time.monotonic() - began
+        if took > SLOW:
+            used = self.seconds_used() - used
+            print(f"  slow: {took:.1f} s, {used:.1f} s of CPU: {command[:100]!r}", flush=True)
         output = before.decode(errors="replace")
         self.code = int(code)
         if check and self.code != 0:
             raise Failed(f"in the guest: {command}\nexit code {self.code}: {output}")
         return output
+
+    def seconds_used(self):
+        """CPU time of the guest: tells a guest that works from one that gets no CPU."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _send(self, data):
         # QEMU takes what the line can hold; the guest throttles it.

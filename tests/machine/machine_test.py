@@ -40,6 +40,7 @@ def main():
         with guest:
             print(f"guest up after {time.monotonic() - began:.1f} s", flush=True)
             test(guest)
+            used = guest.seconds_used()
     except image.Missing as missing:
         if os.environ.get("CI") == "true":
             print(f"FAILED: CI=true, and the guest cannot be made: {missing}")
@@ -49,7 +50,7 @@ def main():
     except (AssertionError, Failed):
         traceback.print_exc(file=sys.stdout)
         return 1
-    print(f"passed in {time.monotonic() - began:.1f} s")
+    print(f"passed in {time.monotonic() - began:.1f} s, {used:.1f} s of CPU")
     return 0
 
 
