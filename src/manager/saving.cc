@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "manager/facts.h"
+#include "manager/record_json.h"
 #include "pod/qos.h"
 #include "policy/request.h"
 
@@ -129,7 +130,8 @@ void on_delete(Turn& turn, const DeletePod& command) {
   }
   PodRecord& record = pod->record;
   const bool again = record.deleted_at != WallTime{};
-  const auto grace = command.grace.value_or(termination_grace(record.pod));
+  const auto grace = std::clamp(command.grace.value_or(termination_grace(record.pod)),
+                                std::chrono::seconds{}, kMostGrace);
   const bool never_stored = !pod->in_store && pod->stored_deletion.at != WallTime{};
   if (pod->forgetting || never_stored) {
     pod->waiters.push_back({.request = command.request, .deletes = true});
