@@ -158,6 +158,13 @@ TEST_F(LifecycleTest, DeletingAgainWithAShorterGraceKillsSooner) {
               ElementsAre("save web", "reply 5", "kill web/main", "timer kill web 10s"));
 }
 
+TEST_F(LifecycleTest, ARunIsRefusedWhereNobodyHasCpusOfTheirOwn) {
+  TestNode node(machine("1s4c2t"), {.reserved_count = 1}, false);
+  EXPECT_THAT(node.send(CreatePod{.pod = shared("job"), .source = Source::kRun, .request = 4}),
+              ElementsAre(HasSubstr("reply 4")));
+  EXPECT_TRUE(node.node().pods.empty());
+}
+
 TEST_F(LifecycleTest, NoGraceIsTooLongToBeRecorded) {
   node_.create(shared("web"));
   node_.run(DeletePod{.uid = "web", .grace = std::chrono::seconds::max()});

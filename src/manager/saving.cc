@@ -106,6 +106,14 @@ void on_create(Turn& turn, const CreatePod& command) {
                                               display_name(command.pod), uid)});
     return;
   }
+  if (is_run(command.source) && !turn.rules.pins_cpus) {
+    answer(
+        turn, command.request,
+        Error{Code::kUnsupported,
+              "this node gives nobody CPUs of their own: its cpuManagerPolicy is none; set it to "
+              "static"});
+    return;
+  }
   PodRecord record{.pod = command.pod,
                    .source = command.source,
                    .sequence = turn.node.next_sequence++,
