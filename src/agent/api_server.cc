@@ -248,9 +248,8 @@ void ApiServer::serve_log(const HttpExchangePtr& exchange, const HttpTarget& tar
 void ApiServer::answer_pod(HttpExchange& exchange, int status, const std::string& uid) {
   const auto pod = parts_.shell.node().pods.find(uid);
   if (pod != parts_.shell.node().pods.end()) {
-    return answer_json(
-        exchange, status,
-        pod_json(pod->second, parts_.shell.node(), parts_.facts, parts_.shell.version()));
+    return answer_json(exchange, status,
+                       pod_json(pod->second, parts_.facts, parts_.shell.version()));
   }
   answer_json(exchange, status,
               {{"kind", "Status"},

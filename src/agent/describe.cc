@@ -176,18 +176,6 @@ std::string shown_pod(const std::string& uid, const NodeState& node) {
   return found == node.pods.end() ? uid : display_name(found->second.record.pod);
 }
 
-std::string with_names(std::string text, const NodeState& node) {
-  if (text.empty()) return text;
-  for (const auto& [uid, pod] : node.pods) {
-    const std::string name = display_name(pod.record.pod);
-    for (std::size_t at = text.find(uid); at != std::string::npos; at = text.find(uid, at)) {
-      text.replace(at, uid.size(), name);
-      at += name.size();
-    }
-  }
-  return text;
-}
-
 LogFields fields_of(const ContainerRef& about, const NodeState& node) {
   LogFields fields;
   if (!about.pod.empty()) fields.emplace_back("pod", shown_pod(about.pod, node));

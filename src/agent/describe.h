@@ -27,9 +27,6 @@ LogFields fields_of(const Command& command, const NodeState& node);
 // pod=db/pg-0 container=main; only what there is.
 LogFields fields_of(const ContainerRef& about, const NodeState& node);
 
-// Pods by their names where a text speaks of them by UID, as deciding code does.
-std::string with_names(std::string text, const NodeState& node);
-
 // "db/pg-0", or the UID of an unknown one.
 std::string shown_pod(const std::string& uid, const NodeState& node);
 

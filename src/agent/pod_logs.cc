@@ -102,8 +102,9 @@ class Follower : public std::enable_shared_from_this<Follower> {
     // Before reading: what is written after is not lost.
     const bool runs = is_running();
     auto text = read_log_from(path_, position_, query_);
-    if (text) send(*std::move(text));
-    if (text && runs) return wait();
+    if (!text) return exchange_->end();
+    send(*std::move(text));
+    if (runs) return wait();
     exchange_->end();
   }
 

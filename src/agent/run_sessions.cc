@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "agent/answer.h"
-#include "agent/describe.h"
 #include "agent/new_pod.h"
 #include "agent/view.h"
 #include "api/run_message.h"
@@ -178,7 +177,7 @@ bool RunSessions::get_on(Session& session, const NodeState& node, const std::str
     session.exchange->end();
     return true;
   }
-  const std::string why = with_names(pod->second.record.message, node);
+  const std::string& why = pod->second.record.message;
   if (pod->second.record.source == Source::kRunWaiting && !pod->second.admitted && !why.empty() &&
       why != session.told) {
     session.told = why;

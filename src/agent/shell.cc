@@ -178,23 +178,17 @@ void Shell::run(const Observe&) {
 }
 
 void Shell::run(const EmitEvent& effect) {
-  EmitEvent event = effect;
-  event.message = with_names(std::move(event.message), node_);
-  LogFields fields = fields_of(event.about, node_);
-  fields.emplace_back("event", event.reason);
-  const Holding* holding = node_.bookings.cpus.find(event.about);
+  LogFields fields = fields_of(effect.about, node_);
+  fields.emplace_back("event", effect.reason);
+  const Holding* holding = node_.bookings.cpus.find(effect.about);
   if (holding != nullptr) fields.emplace_back("cpus", holding->assigned.str());
-  parts_.log.write(event.type == EmitEvent::Type::kWarning ? LogLevel::kWarning : LogLevel::kInfo,
-                   event.message, fields);
-  parts_.listener.happened(event, node_);
+  parts_.log.write(effect.type == EmitEvent::Type::kWarning ? LogLevel::kWarning : LogLevel::kInfo,
+                   effect.message, fields);
+  parts_.listener.happened(effect, node_);
 }
 
 void Shell::run(const CountMetric& effect) { parts_.listener.counted(effect); }
 
-void Shell::run(const Reply& effect) {
-  Reply reply = effect;
-  if (reply.error) reply.error->message = with_names(std::move(reply.error->message), node_);
-  parts_.listener.replied(reply);
-}
+void Shell::run(const Reply& effect) { parts_.listener.replied(effect); }
 
 }  // namespace corehold

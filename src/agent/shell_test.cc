@@ -2,6 +2,7 @@
 #include "agent/shell.h"
 
 #include <chrono>
+#include <optional>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -42,7 +43,10 @@ class ShellTest : public Test {
                                 .listener = listener_,
                                 .log = log_,
                                 .now = [] { return Now{}; },
-                                .online = [this] { return online_; },
+                                .online = [this]() -> Result<CpuSet> {
+                                  if (online_error_) return *online_error_;
+                                  return cpus("0-3");
+                                },
                                 .on_violation = on_violation_});
     }
     return *shell_;
@@ -64,7 +68,7 @@ class ShellTest : public Test {
   NodeState node_;
   std::map<std::string_view, std::vector<Effect>> script_;
   std::vector<Command> commands_;
-  Result<CpuSet> online_ = cpus("0-3");
+  std::optional<Error> online_error_{};
   std::function<std::vector<std::string>(const NodeState&)> violations_;
   OnViolation on_violation_ = OnViolation::kLog;
   std::optional<Shell> shell_;
@@ -153,7 +157,7 @@ TEST_F(ShellTest, ObservesContainersAndCpus) {
 }
 
 TEST_F(ShellTest, TellsWhenTheCpusOfTheMachineCannotBeKnown) {
-  online_ = Error{Code::kIo, "no /sys"};
+  online_error_ = Error{Code::kIo, "no /sys"};
   script_["CreatePod"] = {Observe{}};
   shell().submit(CreatePod{});
   EXPECT_EQ(last<ObserveFailed>().error.message, "no /sys");
@@ -211,15 +215,6 @@ TEST_F(ShellTest, LogsEachEffectBeforeItIsRun) {
   EXPECT_NE(text.find("msg=command command=CreatePod pod=\"default/odd name\\n\""),
             std::string::npos)
       << text;
-}
-
-TEST_F(ShellTest, SpeaksOfPodsByTheirNames) {
-  node_.pods["u2"].record.pod = {.name = "b", .namespace_name = "n", .uid = "u2"};
-  script_["CreatePod"] = {EmitEvent{.reason = "OutOfcpu", .message = "held by u1 main 2, u2 x 3"}};
-  shell().submit(CreatePod{});
-  EXPECT_NE(lines_.str().find("msg=\"held by n/a main 2, n/b x 3\" event=OutOfcpu"),
-            std::string::npos)
-      << lines_.str();
 }
 
 TEST_F(ShellTest, LogsBrokenPromises) {

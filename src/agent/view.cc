@@ -5,7 +5,6 @@
 #include <tuple>
 #include <vector>
 
-#include "agent/describe.h"
 #include "manager/step.h"
 
 namespace corehold {
@@ -80,13 +79,12 @@ const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
   return nullptr;
 }
 
-boost::json::object pod_json(const PodState& pod, const NodeState& node, const NodeFacts& facts,
-                             std::uint64_t version) {
+boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::uint64_t version) {
   const PodRecord& record = pod.record;
   return to_json(PodView{.pod = record.pod,
                          .phase = phase_of(pod),
                          .reason = record.reason,
-                         .message = with_names(record.message, node),
+                         .message = record.message,
                          .scheduled = record.started_at.count() != 0,
                          .resource_version = version,
                          .created_at = record.created_at,
@@ -110,7 +108,7 @@ boost::json::object pods_json(const NodeState& node, std::string_view namespace_
             [](const PodState* a, const PodState* b) { return by_name(*a) < by_name(*b); });
   boost::json::array items;
   items.reserve(pods.size());
-  for (const PodState* pod : pods) items.push_back(pod_json(*pod, node, facts, version));
+  for (const PodState* pod : pods) items.push_back(pod_json(*pod, facts, version));
   return pod_list_json(std::move(items), version);
 }
 

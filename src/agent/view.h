@@ -21,9 +21,7 @@ namespace corehold {
 const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
                          std::string_view name);
 
-// REQUIRES: the pod is one of the node's.
-boost::json::object pod_json(const PodState& pod, const NodeState& node, const NodeFacts& facts,
-                             std::uint64_t version);
+boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::uint64_t version);
 
 // All pods by namespace and name; only those of one namespace, if one is given.
 boost::json::object pods_json(const NodeState& node, std::string_view namespace_name,

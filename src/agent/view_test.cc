@@ -34,10 +34,7 @@ class ViewTest : public testing::Test {
     return *std::move(setup);
   }
   json::value status() const {
-    return pod_json(node_.pods.at("u1"), node_, facts_, 7)
-        .at("status")
-        .at("containerStatuses")
-        .at(0);
+    return pod_json(node_.pods.at("u1"), facts_, 7).at("status").at("containerStatuses").at(0);
   }
 
   Topology topology_;

@@ -77,7 +77,7 @@ Result<std::chrono::milliseconds> time_field(const json::object& object, const P
                                              std::string_view key) {
   const std::string text = TRY(string_field(object, path, key));
   if (text.empty()) return std::chrono::milliseconds{0};
-  const auto time = parse_time(text);
+  auto time = parse_time(text);
   if (!time) return (path / key).error(time.error().message);
   return time;
 }

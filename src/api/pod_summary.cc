@@ -41,7 +41,11 @@ Result<void> add_containers(const json::object& status, std::string_view key, bo
     summary.restarts += static_cast<int>(TRY(integer_field(*own, path / i, "restartCount", 0)));
     std::string own_trouble = TRY(trouble_of(*own, path / i));
     if (!counts && !own_trouble.empty()) {
-      own_trouble = own_trouble == "PodInitializing" ? "" : "Init:" + own_trouble;
+      if (own_trouble == "PodInitializing") {
+        own_trouble.clear();
+      } else {
+        own_trouble.insert(0, "Init:");
+      }
     }
     if (trouble.empty()) trouble = std::move(own_trouble);
   }

@@ -137,15 +137,16 @@ std::string age_text(milliseconds age) {
   const std::int64_t minute = second / 60;
   const std::int64_t hour = minute / 60;
   const std::int64_t day = hour / 24;
+  constexpr std::int64_t kYear = 365;
   if (second < 120) return fmt::format("{}s", second);
   if (minute < 10) return two_units(minute, "m", second % 60, "s");
   if (hour < 3) return fmt::format("{}m", minute);
   if (hour < 8) return two_units(hour, "h", minute % 60, "m");
   if (hour < 48) return fmt::format("{}h", hour);
   if (day < 8) return two_units(day, "d", hour % 24, "h");
-  if (day < 2 * 365) return fmt::format("{}d", day);
-  if (day < 8 * 365) return two_units(day / 365, "y", day % 365, "d");
-  return fmt::format("{}y", day / 365);
+  if (day < 2 * kYear) return fmt::format("{}d", day);
+  if (day < 8 * kYear) return two_units(day / kYear, "y", day % kYear, "d");
+  return fmt::format("{}y", day / kYear);
 }
 
 }  // namespace corehold

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "manager/record_json.h"
 #include "manager/testing.h"
 #include "pod/testing.h"
 #include "topology/testing.h"
@@ -155,6 +156,21 @@ TEST_F(LifecycleTest, DeletingAgainWithAShorterGraceKillsSooner) {
               ElementsAre("reply 4"));
   EXPECT_THAT(node_.run(DeletePod{.uid = "web", .grace = seconds(0), .request = 5}),
               ElementsAre("save web", "reply 5", "kill web/main", "timer kill web 10s"));
+}
+
+TEST_F(LifecycleTest, ARunIsRefusedWhereNobodyHasCpusOfTheirOwn) {
+  TestNode node(machine("1s4c2t"), {.reserved_count = 1}, false);
+  EXPECT_THAT(node.send(CreatePod{.pod = shared("job"), .source = Source::kRun, .request = 4}),
+              ElementsAre(HasSubstr("reply 4")));
+  EXPECT_TRUE(node.node().pods.empty());
+}
+
+TEST_F(LifecycleTest, NoGraceIsTooLongToBeRecorded) {
+  node_.create(shared("web"));
+  node_.run(DeletePod{.uid = "web", .grace = std::chrono::seconds::max()});
+  const PodRecord& record = node_.node().pods.at("web").record;
+  EXPECT_EQ(record.grace, kMostGrace);
+  EXPECT_TRUE(read_record(write_record(record)));
 }
 
 TEST_F(LifecycleTest, GraceIsThePodsOwnUnlessSaidOtherwise) {

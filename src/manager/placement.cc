@@ -116,11 +116,16 @@ void finish_admission(Turn& turn, PodState& pod) {
 
 // CPUs that are offline are nobody's to be given, yet stay where they are booked.
 Decision admit_online(Turn& turn, const PodState& pod) {
+  AdmissionRules rules = turn.rules.admission;
+  rules.pod_name = [&node = turn.node](const std::string& uid) {
+    const auto found = node.pods.find(uid);
+    return found == node.pods.end() ? uid : display_name(found->second.record.pod);
+  };
   const CpuSet absent = turn.node.bookings.cpus.shared & turn.node.offline;
-  if (absent.empty()) return admit(turn.rules.admission, turn.node.bookings, pod.record.pod);
+  if (absent.empty()) return admit(rules, turn.node.bookings, pod.record.pod);
   Bookings online = turn.node.bookings;
   online.cpus.shared -= absent;
-  Decision decision = admit(turn.rules.admission, online, pod.record.pod);
+  Decision decision = admit(rules, online, pod.record.pod);
   decision.after.cpus.shared |= absent;
   return decision;
 }

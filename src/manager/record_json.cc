@@ -185,7 +185,7 @@ Result<PodRecord> read_fields(const json::object& object) {
       .sequence = static_cast<std::uint64_t>(TRY(reader.number("sequence", 0, kMost / 2))),
       .created_at = TRY(reader.time("createdAt")),
       .deleted_at = TRY(reader.time("deletedAt")),
-      .grace = std::chrono::seconds(TRY(reader.number("grace", 0, std::int64_t{1} << 32))),
+      .grace = std::chrono::seconds(TRY(reader.number("grace", 0, kMostGrace.count()))),
       .started_at = TRY(reader.time("startedAt")),
       .containers = TRY(reader.map<ContainerRecord>("containers", read_container)),
       .memory = TRY(reader.map<MemoryHolding>("memory", read_memory)),

@@ -4,6 +4,8 @@
 // ignored; fields that are missing have their defaults.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,9 @@
 #include "manager/node_state.h"
 
 namespace corehold {
+
+// The most that a record holds: longer than any process lives, far from the end of 64 bits.
+inline constexpr std::chrono::seconds kMostGrace{std::int64_t{1} << 32};
 
 std::string write_record(const PodRecord& record);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "manager/facts.h"
+#include "manager/record_json.h"
 #include "pod/qos.h"
 #include "policy/request.h"
 
@@ -105,6 +106,14 @@ void on_create(Turn& turn, const CreatePod& command) {
                                               display_name(command.pod), uid)});
     return;
   }
+  if (is_run(command.source) && !turn.rules.pins_cpus) {
+    answer(
+        turn, command.request,
+        Error{Code::kUnsupported,
+              "this node gives nobody CPUs of their own: its cpuManagerPolicy is none; set it to "
+              "static"});
+    return;
+  }
   PodRecord record{.pod = command.pod,
                    .source = command.source,
                    .sequence = turn.node.next_sequence++,
@@ -129,7 +138,8 @@ void on_delete(Turn& turn, const DeletePod& command) {
   }
   PodRecord& record = pod->record;
   const bool again = record.deleted_at != WallTime{};
-  const auto grace = command.grace.value_or(termination_grace(record.pod));
+  const auto grace = std::clamp(command.grace.value_or(termination_grace(record.pod)),
+                                std::chrono::seconds{}, kMostGrace);
   const bool never_stored = !pod->in_store && pod->stored_deletion.at != WallTime{};
   if (pod->forgetting || never_stored) {
     pod->waiters.push_back({.request = command.request, .deletes = true});

@@ -136,7 +136,7 @@ class Admission {
     const auto plan = rules_.policy.allocate(now_.cpus, request);
     if (!plan) {
       return refuse(&container, admission_reason(plan.error().code), plan.error().message,
-                    cpu_detail(now_, decided.candidates));
+                    cpu_detail(rules_, now_, decided.candidates));
     }
     if (!had_cpus && request.affinity && is_strict()) {
       const CpuSet outside = plan->granted - decided.near;
@@ -158,7 +158,7 @@ class Admission {
     if (!holding) {
       const auto request = memory_request(pod_, container, rules_.pod_gates);
       return refuse_unexpected(container, holding.error(),
-                               request ? memory_detail(now_, *request) : "");
+                               request ? memory_detail(rules_, now_, *request) : "");
     }
     decided.memory = holding->bytes;
     decided.memory_nodes = holding->nodes;
@@ -168,7 +168,7 @@ class Admission {
   bool place_devices(const Container& container, ContainerDecision& decided) {
     auto holding = now_.devices.allocate(pod_, container, decided.affinity);
     if (!holding) {
-      return refuse_unexpected(container, holding.error(), device_detail(now_, container));
+      return refuse_unexpected(container, holding.error(), device_detail(rules_, now_, container));
     }
     decided.devices = *std::move(holding);
     return true;
@@ -204,7 +204,7 @@ class Admission {
         fmt::format("policy {}; on NUMA node {} it would have to be given CPUs {} of "
                     "other nodes as well; {}",
                     name_of(rules_.topology_options.policy), affinity.str(), outside.str(),
-                    cpu_detail(now_, decision_.containers.back().candidates)));
+                    cpu_detail(rules_, now_, decision_.containers.back().candidates)));
   }
 
   // Nothing is left to later containers, there are none.

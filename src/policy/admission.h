@@ -6,6 +6,7 @@
 // holds the bookings as they would be afterwards, and how each choice came about.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ struct AdmissionRules {
   const Policy& policy;
   TopologyOptions topology_options{};
   PodGates pod_gates{};
+  // How refusals name the pod with that UID; not given: by its UID.
+  std::function<std::string(const std::string& uid)> pod_name{};
 };
 
 // One merge: whose hints, and what came of them. With scope pod there is one for all

@@ -25,6 +25,10 @@ std::string held_by(std::vector<std::string> holders) {
   return text;
 }
 
+std::string name_of(const AdmissionRules& rules, const std::string& uid) {
+  return rules.pod_name ? rules.pod_name(uid) : uid;
+}
+
 std::string list_or_none(const std::string& list) { return list.empty() ? "none" : list; }
 
 std::string amounts(const NodeMemory& memory) {
@@ -91,18 +95,20 @@ std::string whose(const Pod& pod, const Container* container) {
   return fmt::format("container {} of pod {}: ", container->name, display_name(pod));
 }
 
-std::string cpu_detail(const Bookings& bookings, const CpuSet& candidates) {
+std::string cpu_detail(const AdmissionRules& rules, const Bookings& bookings,
+                       const CpuSet& candidates) {
   std::vector<std::string> holders;
   for (const auto& [pod, containers] : bookings.cpus.pods) {
     for (const auto& [name, holding] : containers) {
-      holders.push_back(fmt::format("{} {} {}", pod, name, holding.assigned.str()));
+      holders.push_back(fmt::format("{} {} {}", name_of(rules, pod), name, holding.assigned.str()));
     }
   }
   return fmt::format("free CPUs: {}{}", list_or_none(candidates.str()),
                      held_by(std::move(holders)));
 }
 
-std::string memory_detail(const Bookings& bookings, const NodeMemory& request) {
+std::string memory_detail(const AdmissionRules& rules, const Bookings& bookings,
+                          const NodeMemory& request) {
   std::vector<std::string> free;
   for (const auto& [id, node] : bookings.memory.nodes()) {
     free.push_back(fmt::format("{} on NUMA node {}", amounts(node.free), id.value));
@@ -110,15 +116,16 @@ std::string memory_detail(const Bookings& bookings, const NodeMemory& request) {
   std::vector<std::string> holders;
   for (const auto& [pod, containers] : bookings.memory.pods()) {
     for (const auto& [name, holding] : containers) {
-      holders.push_back(
-          fmt::format("{} {} {} on {}", pod, name, amounts(holding.bytes), holding.nodes.str()));
+      holders.push_back(fmt::format("{} {} {} on {}", name_of(rules, pod), name,
+                                    amounts(holding.bytes), holding.nodes.str()));
     }
   }
   return fmt::format("asked: {}; free: {}{}", amounts(request), fmt::join(free, ", "),
                      held_by(std::move(holders)));
 }
 
-std::string device_detail(const Bookings& bookings, const Container& container) {
+std::string device_detail(const AdmissionRules& rules, const Bookings& bookings,
+                          const Container& container) {
   std::vector<std::string> free;
   std::vector<std::string> holders;
   for (const auto& [resource, amount] : container.resources.limits) {
@@ -130,7 +137,8 @@ std::string device_detail(const Bookings& bookings, const Container& container) 
       for (const auto& [name, holding] : containers) {
         const auto ids = holding.find(resource);
         if (ids == holding.end()) continue;
-        holders.push_back(fmt::format("{} {} {}", pod, name, fmt::join(ids->second, " ")));
+        holders.push_back(
+            fmt::format("{} {} {}", name_of(rules, pod), name, fmt::join(ids->second, " ")));
       }
     }
   }
@@ -159,7 +167,7 @@ std::string topology_detail(const AdmissionRules& rules, const Bookings& booking
   Request request = request_of(pod, any, {}, rules.pod_gates);
   request.cpus = 1;
   return fmt::format("{}; {}", text,
-                     cpu_detail(bookings, rules.policy.candidates(bookings.cpus, request)));
+                     cpu_detail(rules, bookings, rules.policy.candidates(bookings.cpus, request)));
 }
 
 }  // namespace corehold

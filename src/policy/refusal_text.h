@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a refusal says beyond the kubelet's text: what was asked, what is free where, and
-// who holds the rest. Pods other than the refused one are named by UID, which is all
-// that the bookings know.
+// who holds the rest, by the names that the rules have for pods.
 #pragma once
 
 #include <string>
@@ -15,11 +14,14 @@ namespace corehold {
 std::string whose(const Pod& pod, const Container* container);
 
 // "free CPUs: 8-15; held by u-1 main 0-7"
-std::string cpu_detail(const Bookings& bookings, const CpuSet& candidates);
+std::string cpu_detail(const AdmissionRules& rules, const Bookings& bookings,
+                       const CpuSet& candidates);
 // The request, what is free on every NUMA node, and the holders.
-std::string memory_detail(const Bookings& bookings, const NodeMemory& request);
+std::string memory_detail(const AdmissionRules& rules, const Bookings& bookings,
+                          const NodeMemory& request);
 // For each resource that the container asks for, those free and those held.
-std::string device_detail(const Bookings& bookings, const Container& container);
+std::string device_detail(const AdmissionRules& rules, const Bookings& bookings,
+                          const Container& container);
 // For each resource the NUMA nodes that could hold it alone, or how many it would take
 // now and on an idle machine; then what is free and who holds the rest, as far as it is
 // about CPUs.

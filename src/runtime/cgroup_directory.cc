@@ -75,7 +75,7 @@ std::vector<std::string> children_of(const std::string& cgroup) {
   const auto names = entries_of(cgroup);
   if (!names) return children;
   for (const std::string& name : *names) {
-    std::string path = cgroup + "/" + name;
+    std::string path = fmt::format("{}/{}", cgroup, name);
     if (is_cgroup(path)) children.push_back(std::move(path));
   }
   return children;

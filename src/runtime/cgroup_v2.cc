@@ -150,7 +150,7 @@ Result<void> CgroupV2::confine(const Body& body, const Confines& confines) const
 
 Result<void> CgroupV2::join(const std::string& cgroup, pid_t pid) const {
   const std::string number = std::to_string(pid);
-  const auto joined = write_kernel_file(file_in(cgroup, "cgroup.procs"), number);
+  auto joined = write_kernel_file(file_in(cgroup, "cgroup.procs"), number);
   if (joined || !joined.error().message.ends_with("EBUSY")) return joined;
   // The container has handed controllers down itself; only a leaf takes processes then.
   const std::string leaf = cgroup + "/corehold-returned";

@@ -223,7 +223,7 @@ Result<std::vector<ContainerRef>> ContainerDirectory::all(const std::string& roo
   }
   for (const std::string& pod : *pods) {
     if (!is_name(pod)) continue;
-    const auto containers = entries_of(top + "/" + pod);
+    const auto containers = entries_of(fmt::format("{}/{}", top, pod));
     if (!containers) continue;
     for (const std::string& container : *containers) {
       found.push_back({.pod = pod, .container = container});

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/expand.h"
 
-namespace corehold {
+#include <fmt/format.h>
 
-std::string expand(std::string_view text, const std::map<std::string, std::string>& variables) {
+namespace corehold {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{128} << 10U;  // MAX_ARG_STRLEN
+
+}  // namespace
+
+Result<std::string> expand(std::string_view text,
+                           const std::map<std::string, std::string>& variables) {
   std::string result;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -25,6 +33,12 @@ std::string expand(std::string_view text, const std::map<std::string, std::strin
     const auto found = variables.find(std::string(reference.substr(2, reference.size() - 3)));
     result += found == variables.end() ? reference : std::string_view(found->second);
     at = end + 1;
+    if (result.size() > kMostBytes) {
+      return Error{Code::kInvalid,
+                   fmt::format("a word of the command or its environment is longer than {} bytes "
+                               "once its variables are put in",
+                               kMostBytes)};
+    }
   }
   return result;
 }

@@ -7,13 +7,21 @@ namespace corehold {
 namespace {
 
 std::string expanded(std::string_view text) {
-  return expand(text, {{"A", "one"}, {"B", "$(A)"}, {"EMPTY", ""}});
+  return *expand(text, {{"A", "one"}, {"B", "$(A)"}, {"EMPTY", ""}});
 }
 
 TEST(Expand, PutsVariablesIn) {
   EXPECT_EQ(expanded("$(A)"), "one");
   EXPECT_EQ(expanded("x$(A)y$(A)"), "xoneyone");
   EXPECT_EQ(expanded("[$(EMPTY)]"), "[]");
+}
+
+TEST(Expand, RefusesWhatGrowsWithoutEnd) {
+  const std::string long_value(100'000, 'x');
+  EXPECT_TRUE(expand("$(A)", {{"A", long_value}}));
+  const auto twice = expand("$(A)$(A)y", {{"A", long_value}});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().code, Code::kInvalid);
 }
 
 TEST(Expand, LeavesWhatIsNoVariableAsItIs) {

@@ -16,12 +16,12 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-Variables add_environment(const ContainerSpec& spec, const Pod& pod, const LaunchContext& context,
-                          Launch& launch) {
+Result<Variables> add_environment(const ContainerSpec& spec, const Pod& pod,
+                                  const LaunchContext& context, Launch& launch) {
   Variables variables;
   for (const EnvironmentSpec& entry : spec.environment) {
     const std::string value =
-        entry.from ? text_of(*entry.from, pod, context, {}) : expand(entry.value, variables);
+        entry.from ? text_of(*entry.from, pod, context, {}) : TRY(expand(entry.value, variables));
     variables[entry.name] = value;
     launch.environment.emplace_back(entry.name, value);
   }
@@ -36,7 +36,7 @@ Result<Mount> mount_of(const MountSpec& mount, const VolumeSpec& volume, const P
                        const Variables& variables, const LaunchContext& context) {
   Mount made{.target = mount.path, .read_only = mount.read_only, .sub_path = mount.sub_path};
   if (!mount.sub_path_expression.empty()) {
-    made.sub_path = expand(mount.sub_path_expression, variables);
+    made.sub_path = TRY(expand(mount.sub_path_expression, variables));
     if (made.sub_path.starts_with('/')) {
       return Error{Code::kInvalid, fmt::format("subPathExpr of {} gives {}, an absolute path",
                                                mount.path, made.sub_path)};
@@ -84,9 +84,9 @@ Result<Launch> make_launch(const Pod& pod, std::string_view container, int attem
                 .log_path = log_path(context.root, pod.uid, found->name, attempt),
                 .manifest = write_json(pod),
                 .no_new_privileges = found->no_new_privileges};
-  const Variables variables = add_environment(*found, pod, context, launch);
+  const Variables variables = TRY(add_environment(*found, pod, context, launch));
   for (const auto* words : {&found->command, &found->arguments}) {
-    for (const std::string& word : *words) launch.command.push_back(expand(word, variables));
+    for (const std::string& word : *words) launch.command.push_back(TRY(expand(word, variables)));
   }
   for (const MountSpec& mount : found->mounts) {
     launch.mounts.push_back(

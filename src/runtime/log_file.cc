@@ -241,7 +241,7 @@ void remove_logs_before(const std::string& directory, int attempt) {
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     const std::string_view rest(end, static_cast<std::size_t>(name.data() + name.size() - end));
     if (error != std::errc{} || !rest.starts_with(".log") || number >= attempt) continue;
-    static_cast<void>(::unlink((directory + "/" + name).c_str()));
+    static_cast<void>(::unlink(fmt::format("{}/{}", directory, name).c_str()));
   }
 }
 

@@ -116,7 +116,7 @@ Result<void> remove_pod_files(const std::string& root, const std::string& uid) {
   const std::string volumes = fmt::format("{}/volumes/{}", root, uid);
   if (const auto names = entries_of(volumes)) {
     for (const std::string& name : *names) {
-      const std::string path = volumes + "/" + name;
+      const std::string path = fmt::format("{}/{}", volumes, name);
       if (!is_mount_point(path)) continue;
       if (::umount2(path.c_str(), MNT_DETACH) != 0) return failed("unmount", path);
     }

@@ -57,9 +57,9 @@ bool says(const std::string& path, const InfoFile& file) {
 bool says(const std::string& volume, const std::vector<InfoFile>& files) {
   if (link_target(volume + "/..data").empty()) return false;
   for (const InfoFile& file : files) {
-    if (!says(volume + "/..data/" + file.path, file)) return false;
+    if (!says(fmt::format("{}/..data/{}", volume, file.path), file)) return false;
     const std::string part = first_part(file.path);
-    if (link_target(volume + "/" + part) != "..data/" + part) return false;
+    if (link_target(fmt::format("{}/{}", volume, part)) != "..data/" + part) return false;
   }
   return true;
 }
@@ -97,7 +97,7 @@ void remove_old(const std::string& volume, const std::string& current) {
   if (!names) return;
   for (const std::string& name : *names) {
     if (name.starts_with("..") && name != "..data" && name != current) {
-      static_cast<void>(remove_tree(volume + "/" + name));
+      static_cast<void>(remove_tree(fmt::format("{}/{}", volume, name)));
     }
   }
 }
@@ -111,13 +111,13 @@ Result<void> write_volume(const std::string& volume, const std::vector<InfoFile>
   if (::chmod(directory.c_str(), 0755) != 0) return failed("change the mode of", directory);
   std::set<std::string> shown;
   for (const InfoFile& file : files) {
-    TRY(write_file(directory + "/" + file.path, file, group));
+    TRY(write_file(fmt::format("{}/{}", directory, file.path), file, group));
     shown.insert(first_part(file.path));
   }
   const std::string name = directory.substr(volume.size() + 1);
   TRY(replace_link(volume + "/..data", name));
   for (const std::string& part : shown) {
-    const std::string path = volume + "/" + part;
+    const std::string path = fmt::format("{}/{}", volume, part);
     if (link_target(path) != "..data/" + part) TRY(replace_link(path, "..data/" + part));
   }
   remove_old(volume, name);

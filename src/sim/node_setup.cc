@@ -80,7 +80,10 @@ AdmissionRules NodeSetup::rules() const {
 Config planning_defaults(const Topology& topology) {
   Config config;
   config.cpu_manager_policy = CpuManagerPolicy::kStatic;
-  config.reserved_cpus = topology.whole_cores_touching({topology.cpus().first()});
+  const CpuSet first{topology.cpus().first()};
+  config.reserved_cpus = topology.whole_cores_touching(first);
+  // Of a machine of one core something must be left to give.
+  if (config.reserved_cpus == topology.cpus()) config.reserved_cpus = first;
   config.reserved_count = config.reserved_cpus.size();
   return config;
 }

@@ -34,8 +34,9 @@ struct NodeSetup {
   Bookings empty{};
 };
 
-// What a plan assumes where nobody has configured anything: policy static with the core
-// of the lowest CPU reserved, topology manager policy none.
+// What is assumed where nobody has configured anything: policy static with the core of the
+// lowest CPU reserved (on a machine of one core that CPU alone), topology manager policy
+// none.
 Config planning_defaults(const Topology& topology);
 
 }  // namespace corehold

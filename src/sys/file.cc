@@ -21,22 +21,36 @@ Error failed(std::string_view call, const std::string& path, int number) {
   return {code, fmt::format("{} {}: {}", call, path, errno_name(number))};
 }
 
-// Removes a temporary file unless it was renamed into place.
+// Removes a temporary file; one that was renamed is not there any more.
 class Temporary {
  public:
   explicit Temporary(std::string path) : path_(std::move(path)) {}
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
+  ~Temporary() { ::unlink(path_.c_str()); }
 
   const std::string& path() const { return path_; }
-  void keep() { path_.clear(); }
 
  private:
   std::string path_;
 };
+
+// Whether open(2) says that the file system has no O_TMPFILE (overlayfs before 6.3, NFS).
+bool lacks_unnamed_files(int number) {
+  return number == EOPNOTSUPP || number == EISDIR || number == EINVAL;
+}
+
+// The next two return as their system calls. A file of that name, left by a process killed
+// before it renamed it, goes.
+int create_anew(const std::string& path) {
+  ::unlink(path.c_str());
+  return ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+}
+int give_name(int fd, const std::string& path) {
+  const std::string itself = fmt::format("/proc/self/fd/{}", fd);
+  ::unlink(path.c_str());
+  return ::linkat(AT_FDCWD, itself.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW);
+}
 
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -55,6 +69,32 @@ Result<void> check_replaceable(const std::string& path) {
   if (S_ISREG(status.st_mode)) return {};
   const char* what = S_ISLNK(status.st_mode) ? "a symbolic link" : "not a regular file";
   return Error{Code::kIo, fmt::format("replace {}: it is {}", path, what)};
+}
+
+enum class Lasting {
+  kSynced,  // on the disk before it has its name
+  kCached,  // whenever the kernel likes
+};
+
+Result<void> put_in_place(const std::string& path, std::string_view content, Lasting lasting) {
+  const Temporary temporary(fmt::format("{}.tmp-{}", path, ::getpid()));
+  // Without a name, so that nothing is left of it when we are killed.
+  int fd = ::open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  const bool is_named = fd < 0 && lacks_unnamed_files(errno);
+  if (is_named) fd = create_anew(temporary.path());
+  const Descriptor file(fd);
+  if (!file.is_open()) return failed("create", path, errno);
+  if (const int error = write_all(file.get(), content); error != 0) {
+    return failed("write", path, error);
+  }
+  if (lasting == Lasting::kSynced && ::fsync(file.get()) != 0) return failed("fsync", path, errno);
+  if (!is_named && give_name(file.get(), temporary.path()) != 0) {
+    return failed("link", temporary.path(), errno);
+  }
+  if (::rename(temporary.path().c_str(), path.c_str()) != 0) {
+    return failed("rename to", path, errno);
+  }
+  return {};
 }
 
 }  // namespace
@@ -110,35 +150,13 @@ Result<void> write_file_atomically(const std::string& path, std::string_view con
   const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.is_open()) return failed("open", directory, errno);
   TRY(check_replaceable(path));
-  std::string pattern = path + ".tmp-XXXXXX";
-  Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
-  if (!file.is_open()) return failed("create", path, errno);
-  Temporary temporary(pattern);
-  if (const int error = write_all(file.get(), content); error != 0) {
-    return failed("write", temporary.path(), error);
-  }
-  if (::fsync(file.get()) != 0) return failed("fsync", temporary.path(), errno);
-  if (file.close() != 0) return failed("close", temporary.path(), errno);
-  if (::rename(temporary.path().c_str(), path.c_str()) != 0)
-    return failed("rename to", path, errno);
-  temporary.keep();
+  TRY(put_in_place(path, content, Lasting::kSynced));
   if (::fsync(opened.get()) != 0) return failed("fsync", directory, errno);
   return {};
 }
 
 Result<void> replace_file(const std::string& path, std::string_view content) {
-  std::string pattern = path + ".tmp-XXXXXX";
-  Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
-  if (!file.is_open()) return failed("create", path, errno);
-  Temporary temporary(pattern);
-  if (const int error = write_all(file.get(), content); error != 0) {
-    return failed("write", temporary.path(), error);
-  }
-  if (file.close() != 0) return failed("close", temporary.path(), errno);
-  if (::rename(temporary.path().c_str(), path.c_str()) != 0)
-    return failed("rename to", path, errno);
-  temporary.keep();
-  return {};
+  return put_in_place(path, content, Lasting::kCached);
 }
 
 }  // namespace corehold

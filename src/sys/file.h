@@ -27,10 +27,11 @@ Result<std::string> read_file(const std::string& path, std::size_t max_size);
 Result<std::string> read_stream(int fd, const std::string& name, std::size_t max_size);
 
 // Replaces `path` by a file with this content and mode 0600: temporary file in the
-// same directory, fsync, rename, fsync of the directory. What is there already must be
-// a regular file. On failure the old file is untouched and no temporary file is left,
-// except that when only the last fsync fails the new content is in place but may not
-// survive a power cut. A process killed in the middle leaves its temporary file.
+// same directory without a name, fsync, rename, fsync of the directory. What is there already must
+// be a regular file. On failure the old file is untouched and no temporary file is left, except
+// that when only the last fsync fails the new content is in place but may not survive a power cut.
+// A process killed in the middle leaves nothing on most file systems; else, or if it was between
+// naming the file and renaming it, path.tmp-PID.
 Result<void> write_file_atomically(const std::string& path, std::string_view content);
 
 // The same without the fsyncs: readers see the old content or the new, but a power cut may

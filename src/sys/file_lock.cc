@@ -32,6 +32,11 @@ std::string holder_of(int fd) {
 Result<FileLock> FileLock::take(const std::string& path) {
   auto file = std::make_unique<Descriptor>(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+  if (!file->is_open() && errno == EACCES) {
+    return Error{Code::kIo, fmt::format("lock {}: EACCES: it belongs to another user; remove it if "
+                                        "no agent of theirs runs",
+                                        path)};
+  }
   if (!file->is_open()) return failed("open", path);
   struct stat status {};
   if (::fstat(file->get(), &status) != 0) return failed("stat", path);

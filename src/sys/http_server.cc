@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <deque>
+#include <exception>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -314,7 +315,13 @@ class UnixHttpServer final : public HttpServer {
   }
   UnixHttpServer(const UnixHttpServer&) = delete;
   UnixHttpServer& operator=(const UnixHttpServer&) = delete;
-  ~UnixHttpServer() override { close(); }
+  ~UnixHttpServer() override {
+    try {
+      close();
+    } catch (const std::exception&) {
+      // Out of memory: the kernel closes what is left.
+    }
+  }
 
   Result<void> open() {
     const std::string& path = shared_->options.path;

@@ -84,7 +84,7 @@ class TheJudge(unittest.TestCase):
 
     def test_finds_the_leak_of_a_thread_of_a_neighbour(self):
         self.neighbour_that_was_on_both("--spinners", "2", "--threads")
-        self.assertEqual(self.counts()["neighbours"], 2)
+        self.wait_for(lambda: self.counts()["neighbours"] == 2)
         self.hold(200)
         self.assertEqual(self.samples().returncode, 1)
 

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong around a node: drift, kills, full and read-only disks, a second agent."""
+import os
+import signal
+import subprocess
+import unittest
+
+from node import (BINARY, CONFIG, Node, NodeTest, Refused, allowed_cpus, cpuset_directory,
+                  eventually, online_cpus, pod, start_time)
+
+SLEEP = ["sleep", "1000"]
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def drift_repairs(node):
+    return sum(event.get("count", 1) for event in node.events("CpusetDriftRepaired"))
+
+
+class Drift(NodeTest):
+    reconcile = "200ms"
+
+    def setUp(self):
+        super().setUp()
+        self.node.start()
+        self.node.create(pod("holder", SLEEP, cpus=1))
+        self.node.create(pod("neighbour", SLEEP))
+        self.holder = self.node.running("holder")
+        self.neighbour = self.node.running("neighbour")
+        self.held = self.node.container_cpus(self.holder)
+
+    def check_repaired(self, before):
+        eventually(lambda: self.node.container_cpus(self.holder) == self.held, "the holder is back")
+        eventually(lambda: self.node.container_cpus(self.neighbour) == online_cpus() - self.held,
+                   "the neighbour is back")
+        eventually(lambda: drift_repairs(self.node) > before, "the repair is counted")
+        self.assertEqual(self.node.restarts("holder") + self.node.restarts("neighbour"), 0)
+        self.check_books()
+
+    def test_of_a_cpuset_written_by_somebody_else_is_repaired_and_counted(self):
+        before = drift_repairs(self.node)
+        for uid in (self.neighbour, self.holder):
+            write(os.path.join(cpuset_directory(uid, "main"), "cpuset.cpus"),
+                  ",".join(map(str, sorted(online_cpus()))))
+        self.check_repaired(before)
+
+    def test_of_a_process_moved_to_another_cgroup_is_repaired_and_counted(self):
+        before = drift_repairs(self.node)
+        pid = self.node.pids(self.neighbour)[0]
+        root = cpuset_directory(self.neighbour, "main").split("/corehold")[0]
+        write(os.path.join(root, "cgroup.procs"), str(pid))
+        self.assertEqual(allowed_cpus(pid), online_cpus())
+        eventually(lambda: pid in self.node.pids(self.neighbour), "the process is back")
+        self.check_repaired(before)
+
+    def test_of_a_cgroup_removed_underneath_is_repaired_and_counted(self):
+        before = drift_repairs(self.node)
+        pid = self.node.pids(self.holder)[0]
+        born = start_time(pid)
+        directory = cpuset_directory(self.holder, "main")
+        write(os.path.join(directory.split("/corehold")[0], "cgroup.procs"), str(pid))
+        os.rmdir(directory)
+        eventually(lambda: pid in self.node.pids(self.holder), "the process is back")
+        self.assertEqual(start_time(pid), born)
+        self.check_repaired(before)
+
+
+class AMonitorThatIsKilled(NodeTest):
+    def test_takes_its_container_along_and_is_replaced(self):
+        self.node.start()
+        self.node.create(pod("holder", ["sh", "-c", "setsid sleep 1000 & exec sleep 1000"], cpus=1))
+        uid = self.node.running("holder")
+        pids = eventually(lambda: len(self.node.pids(uid)) == 2 and self.node.pids(uid), "two run")
+        born = {pid: start_time(pid) for pid in pids}
+        monitors = {int(open(f"/proc/{pid}/stat", encoding="ascii").read().rsplit(")", 1)[1]
+                        .split()[1]) for pid in pids} - set(pids)
+        self.assertEqual(len(monitors), 1)
+        os.kill(monitors.pop(), signal.SIGKILL)
+        eventually(lambda: self.node.restarts("holder") == 1, "it has been restarted")
+        self.node.running("holder")
+        for pid, when in born.items():
+            self.assertNotEqual(start_time(pid), when, "a process of the first run is left")
+        self.check_books()
+
+
+class ASecondAgent(NodeTest):
+    def test_is_refused_naming_the_first(self):
+        self.node.start()
+        done = subprocess.run([BINARY, "agent", "--config", self.node.config, "--root",
+                               os.path.join(self.node.base, "other")],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(str(self.node.process.pid), done.stderr)
+
+    def test_that_only_simulates_is_free(self):
+        self.node.start()
+        process = subprocess.Popen(
+            [BINARY, "agent", "--root", os.path.join(self.node.base, "other"),
+             "--simulate", "package:2 numa:1 core:4 pu:2"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            socket_path = os.path.join(self.node.base, "other", "run", "corehold.sock")
+            eventually(lambda: os.path.exists(socket_path), "it listens")
+            shown = subprocess.run([BINARY, "get", "cpus", "--root",
+                                    os.path.join(self.node.base, "other")],
+                                   capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            self.assertIn("16 CPUs", shown.stdout)
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+class ADisk(NodeTest):
+    """The root on a small tmpfs."""
+
+    def setUp(self):
+        super().setUp()
+        self.disk = os.path.join(self.node.base, "disk")
+        os.mkdir(self.disk)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", self.disk], check=True)
+        self.node.root = os.path.join(self.disk, "root")
+
+    def leave(self):
+        subprocess.run(["mount", "-o", "remount,rw", self.disk], check=False)
+        if os.path.exists(os.path.join(self.disk, "ballast")):
+            os.remove(os.path.join(self.disk, "ballast"))
+        self.node.clean()
+        subprocess.run(["umount", self.disk], check=False)
+        super().leave()
+
+    def fill(self):
+        with open(os.path.join(self.disk, "ballast"), "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"x" * 4096)
+            except OSError:
+                pass
+
+    def test_that_is_full_refuses_new_pods_and_keeps_the_others(self):
+        self.node.start()
+        self.node.create(pod("neighbour", SLEEP))
+        uid = self.node.running("neighbour")
+        self.fill()
+        try:
+            self.node.create(pod("late", SLEEP, cpus=1))
+            waiting = self.node.pod("late")
+            self.assertEqual(waiting["status"]["phase"], "Pending")
+        except Refused as refused:
+            self.assertGreaterEqual(refused.code, 500)
+            self.assertRegex(str(refused), "ENOSPC|full")
+        self.assertEqual(self.node.container_cpus(uid), online_cpus())
+        self.check_books()
+        os.remove(os.path.join(self.disk, "ballast"))
+        if self.node.pod("late") is None:
+            self.node.create(pod("late", SLEEP, cpus=1))
+        self.node.running("late")
+        self.assertEqual(len(self.node.container_cpus(uid)), len(online_cpus()) - 1)
+        self.check_books()
+
+    def test_that_is_full_holds_cpus_until_their_release_is_saved(self):
+        self.node.start()
+        self.node.create(pod("neighbour", SLEEP))
+        self.node.create(pod("holder", SLEEP, cpus=1))
+        uid = self.node.running("neighbour")
+        self.node.running("holder")
+        self.fill()
+        try:
+            self.node.delete("holder")
+        except Refused as refused:
+            self.assertGreaterEqual(refused.code, 500)
+        self.check_books()
+        os.remove(os.path.join(self.disk, "ballast"))
+        self.node.delete("holder")
+        self.node.gone("holder")
+        eventually(lambda: self.node.container_cpus(uid) == online_cpus(), "the CPU is back")
+        self.check_books()
+
+    def test_that_is_read_only_stops_the_start_with_a_reason(self):
+        os.mkdir(self.node.root)
+        subprocess.run(["mount", "-o", "remount,ro", self.disk], check=True)
+        self.node.launch()
+        self.assertEqual(self.node.process.wait(60), 1)
+        self.assertIn(self.node.root, self.node.log())
+        self.assertIn("EROFS", self.node.log())
+        self.node.process = None
+
+
+class ARoot(NodeTest):
+    def test_that_turns_read_only_refuses_new_pods_and_keeps_the_others(self):
+        self.node.start()
+        self.node.create(pod("neighbour", SLEEP))
+        uid = self.node.running("neighbour")
+        before = self.node.checkpoint()
+        # A file system with open files cannot be remounted; a directory can be locked.
+        subprocess.run(["chattr", "+i", self.node.root], check=True)
+        try:
+            self.node.create(pod("late", SLEEP, cpus=1))
+            message = eventually(lambda: [
+                condition["message"] for condition in self.node.pod("late")["status"]["conditions"]
+                if condition["type"] == "PodScheduled" and condition["status"] == "False"],
+                "it waits")[0]
+            self.assertIn("cannot save the checkpoint", message)
+            self.assertIn("EPERM", message)
+            self.assertEqual(self.node.container_cpus(uid), online_cpus())
+            self.assertEqual(self.node.checkpoint(), before)
+            self.check_books()
+        finally:
+            subprocess.run(["chattr", "-i", self.node.root], check=True)
+        self.node.running("late")
+        self.check_books()
+
+
+class ACheckpoint(NodeTest):
+    def test_that_is_corrupt_stops_the_start_and_is_not_touched(self):
+        self.node.start()
+        self.node.create(pod("holder", SLEEP, cpus=1))
+        uid = self.node.running("holder")
+        held = self.node.container_cpus(uid)
+        pids = self.node.pids(uid)
+        self.node.kill()
+        path = os.path.join(self.node.root, "cpu_manager_state")
+        with open(path, encoding="utf-8") as file:
+            text = file.read().replace('"checksum":', '"checksum":1')
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.node.launch()
+        self.assertEqual(self.node.process.wait(60), 1)
+        self.assertIn("--recover", self.node.log())
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+        self.node.start("--recover")
+        self.assertEqual(self.node.pids(uid), pids)
+        self.assertEqual(self.node.container_cpus(uid), held)
+        self.assertEqual(self.node.restarts("holder"), 0)
+        self.check_books()
+        aside = [name for name in os.listdir(self.node.root)
+                 if name.startswith("cpu_manager_state") and name != "cpu_manager_state"]
+        self.assertEqual(len(aside), 1, aside)
+
+
+class ANodeWithPolicyNone(NodeTest):
+    def test_never_touches_cpusets(self):
+        with open(self.node.config, "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(reconcile="200ms")
+                       .replace("cpuManagerPolicy: static", "cpuManagerPolicy: none"))
+        self.node.start()
+        self.node.create(pod("asks", SLEEP, cpus=1))
+        uid = self.node.running("asks")
+        self.assertEqual(self.node.container_cpus(uid), online_cpus())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
