@@ -50,7 +50,9 @@ def headers_of(source, known):
 
 
 def digest_of(source, command, version, known):
-    digest = hashlib.sha256(version + command.replace(str(ROOT), "").encode())
+    # Neither where the repository is nor whether there is a ccache matters.
+    command = re.sub(r"^\S*ccache ", "", command.replace(str(ROOT), ""))
+    digest = hashlib.sha256(version + command.encode())
     digest.update(b"tests without paths" if NOT_SHIPPED.search(name_of(source)) else b"")
     configs = [folder / ".clang-tidy" for folder in source.parents if folder.is_relative_to(ROOT)]
     for path in [*filter(Path.is_file, configs), *headers_of(source, known)]:
@@ -105,7 +107,8 @@ def main():
         source = Path(entry["directory"], entry["file"]).resolve()
         if source.is_relative_to(ROOT) and not source.is_relative_to(ROOT / "build"):
             commands.setdefault(source, entry["command"])
-    version = subprocess.run(["clang-tidy", "--version"], capture_output=True).stdout
+    told = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True).stdout
+    version = "".join(re.findall(r"version \S+", told)).encode()  # not the CPU it runs on
     known = {}
     digests = {path: digest_of(path, command, version, known) for path, command in commands.items()}
     clean = read_clean()
