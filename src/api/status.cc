@@ -18,19 +18,23 @@ struct Row {
   Code code;  // of ours, for a client
 };
 
-constexpr std::array<Row, 12> kTable{{
+constexpr std::array<Row, 16> kTable{{
     {StatusReason::kBadRequest, 400, "BadRequest", Code::kInvalid},
     {StatusReason::kForbidden, 403, "Forbidden", Code::kUnsupported},
     {StatusReason::kNotFound, 404, "NotFound", Code::kNotFound},
     {StatusReason::kMethodNotAllowed, 405, "MethodNotAllowed", Code::kUnsupported},
+    {StatusReason::kNotAcceptable, 406, "NotAcceptable", Code::kInvalid},
     {StatusReason::kAlreadyExists, 409, "AlreadyExists", Code::kConflict},
     {StatusReason::kConflict, 409, "Conflict", Code::kConflict},
     {StatusReason::kExhausted, 409, "Exhausted", Code::kExhausted},
+    {StatusReason::kExpired, 410, "Expired", Code::kNotFound},
     {StatusReason::kTooLarge, 413, "RequestEntityTooLarge", Code::kInvalid},
     {StatusReason::kUnsupportedMedia, 415, "UnsupportedMediaType", Code::kInvalid},
     {StatusReason::kInvalid, 422, "Invalid", Code::kInvalid},
     {StatusReason::kInternal, 500, "InternalError", Code::kIo},
     {StatusReason::kUnavailable, 503, "ServiceUnavailable", Code::kIo},
+    {StatusReason::kTimeout, 504, "Timeout", Code::kIo},
+    {StatusReason::kNone, 500, "", Code::kIo},
 }};
 
 const Row& row_of(StatusReason reason) {
@@ -41,6 +45,7 @@ const Row& row_of(StatusReason reason) {
 }
 
 StatusReason reason_from(std::string_view name, std::int64_t http) {
+  if (name.empty() && http != http_code(StatusReason::kNone)) name = "?";
   const auto by_name =
       std::find_if(kTable.begin(), kTable.end(), [&](const Row& row) { return row.name == name; });
   if (by_name != kTable.end()) return by_name->reason;
@@ -48,6 +53,32 @@ StatusReason reason_from(std::string_view name, std::int64_t http) {
       std::find_if(kTable.begin(), kTable.end(), [&](const Row& row) { return row.http == http; });
   if (by_code != kTable.end()) return by_code->reason;
   return http >= 400 && http < 500 ? StatusReason::kBadRequest : StatusReason::kInternal;
+}
+
+json::array causes_json(const std::vector<StatusCause>& causes) {
+  json::array list;
+  for (const StatusCause& cause : causes) {
+    json::object one;
+    if (!cause.reason.empty()) one["reason"] = cause.reason;
+    if (!cause.message.empty()) one["message"] = cause.message;
+    if (!cause.field.empty()) one["field"] = cause.field;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Result<std::vector<StatusCause>> causes_from(const json::object& details, const Path& path) {
+  std::vector<StatusCause> causes;
+  const json::array* list = TRY(array_field(details, path, "causes"));
+  if (list == nullptr) return causes;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const Path at = path / "causes" / i;
+    const json::object* one = TRY(as_object((*list)[i], at));
+    causes.push_back({.reason = TRY(string_field(*one, at, "reason")),
+                      .message = TRY(string_field(*one, at, "message")),
+                      .field = TRY(string_field(*one, at, "field"))});
+  }
+  return causes;
 }
 
 }  // namespace
@@ -81,13 +112,21 @@ ApiStatus status_of(const Error& error) {
 Error error_of(const ApiStatus& status) { return {row_of(status.reason).code, status.message}; }
 
 json::object to_json(const ApiStatus& status) {
-  json::object object{{"kind", "Status"},           {"apiVersion", "v1"},
-                      {"metadata", json::object()}, {"status", "Failure"},
-                      {"message", status.message},  {"reason", name_of(status.reason)}};
+  json::object metadata;
+  if (!status.continue_token.empty()) metadata["continue"] = status.continue_token;
+  json::object object{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", std::move(metadata)},
+                      {"status", "Failure"},
+                      {"message", status.message}};
+  if (status.reason != StatusReason::kNone) object["reason"] = name_of(status.reason);
   json::object details;
   if (!status.name.empty()) details["name"] = status.name;
+  if (!status.group.empty()) details["group"] = status.group;
   if (!status.kind.empty()) details["kind"] = status.kind;
-  if (!details.empty()) object["details"] = std::move(details);
+  if (!status.causes.empty()) details["causes"] = causes_json(status.causes);
+  if (status.retry_after > 0) details["retryAfterSeconds"] = status.retry_after;
+  if (status.has_details || !details.empty()) object["details"] = std::move(details);
   object["code"] = http_code(status);
   return object;
 }
@@ -108,9 +147,17 @@ Result<ApiStatus> status_from_json(const json::value& value) {
   status.message = TRY(string_field(*object, path, "message"));
   status.reason = reason_from(TRY(string_field(*object, path, "reason")),
                               TRY(integer_field(*object, path, "code", 0)));
+  if (const json::object* metadata = TRY(object_field(*object, path, "metadata"))) {
+    status.continue_token = TRY(string_field(*metadata, path / "metadata", "continue"));
+  }
   if (const json::object* details = TRY(object_field(*object, path, "details"))) {
     status.name = TRY(string_field(*details, path / "details", "name"));
     status.kind = TRY(string_field(*details, path / "details", "kind"));
+    status.group = TRY(string_field(*details, path / "details", "group"));
+    status.causes = TRY(causes_from(*details, path / "details"));
+    status.has_details = details->empty();
+    status.retry_after =
+        static_cast<int>(TRY(integer_field(*details, path / "details", "retryAfterSeconds", 0)));
   }
   return status;
 }
