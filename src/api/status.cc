@@ -18,7 +18,7 @@ struct Row {
   Code code;  // of ours, for a client
 };
 
-constexpr std::array<Row, 12> kTable{{
+constexpr std::array<Row, 13> kTable{{
     {StatusReason::kBadRequest, 400, "BadRequest", Code::kInvalid},
     {StatusReason::kForbidden, 403, "Forbidden", Code::kUnsupported},
     {StatusReason::kNotFound, 404, "NotFound", Code::kNotFound},
@@ -31,6 +31,7 @@ constexpr std::array<Row, 12> kTable{{
     {StatusReason::kInvalid, 422, "Invalid", Code::kInvalid},
     {StatusReason::kInternal, 500, "InternalError", Code::kIo},
     {StatusReason::kUnavailable, 503, "ServiceUnavailable", Code::kIo},
+    {StatusReason::kNone, 500, "", Code::kIo},
 }};
 
 const Row& row_of(StatusReason reason) {
@@ -41,6 +42,7 @@ const Row& row_of(StatusReason reason) {
 }
 
 StatusReason reason_from(std::string_view name, std::int64_t http) {
+  if (name.empty() && http != http_code(StatusReason::kNone)) name = "?";
   const auto by_name =
       std::find_if(kTable.begin(), kTable.end(), [&](const Row& row) { return row.name == name; });
   if (by_name != kTable.end()) return by_name->reason;
@@ -48,6 +50,32 @@ StatusReason reason_from(std::string_view name, std::int64_t http) {
       std::find_if(kTable.begin(), kTable.end(), [&](const Row& row) { return row.http == http; });
   if (by_code != kTable.end()) return by_code->reason;
   return http >= 400 && http < 500 ? StatusReason::kBadRequest : StatusReason::kInternal;
+}
+
+json::array causes_json(const std::vector<StatusCause>& causes) {
+  json::array list;
+  for (const StatusCause& cause : causes) {
+    json::object one;
+    if (!cause.reason.empty()) one["reason"] = cause.reason;
+    if (!cause.message.empty()) one["message"] = cause.message;
+    if (!cause.field.empty()) one["field"] = cause.field;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Result<std::vector<StatusCause>> causes_from(const json::object& details, const Path& path) {
+  std::vector<StatusCause> causes;
+  const json::array* list = TRY(array_field(details, path, "causes"));
+  if (list == nullptr) return causes;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const Path at = path / "causes" / i;
+    const json::object* one = TRY(as_object((*list)[i], at));
+    causes.push_back({.reason = TRY(string_field(*one, at, "reason")),
+                      .message = TRY(string_field(*one, at, "message")),
+                      .field = TRY(string_field(*one, at, "field"))});
+  }
+  return causes;
 }
 
 }  // namespace
@@ -81,13 +109,18 @@ ApiStatus status_of(const Error& error) {
 Error error_of(const ApiStatus& status) { return {row_of(status.reason).code, status.message}; }
 
 json::object to_json(const ApiStatus& status) {
-  json::object object{{"kind", "Status"},           {"apiVersion", "v1"},
-                      {"metadata", json::object()}, {"status", "Failure"},
-                      {"message", status.message},  {"reason", name_of(status.reason)}};
+  json::object object{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", json::object()},
+                      {"status", "Failure"},
+                      {"message", status.message}};
+  if (status.reason != StatusReason::kNone) object["reason"] = name_of(status.reason);
   json::object details;
   if (!status.name.empty()) details["name"] = status.name;
+  if (!status.group.empty()) details["group"] = status.group;
   if (!status.kind.empty()) details["kind"] = status.kind;
-  if (!details.empty()) object["details"] = std::move(details);
+  if (!status.causes.empty()) details["causes"] = causes_json(status.causes);
+  if (status.has_details || !details.empty()) object["details"] = std::move(details);
   object["code"] = http_code(status);
   return object;
 }
@@ -111,6 +144,9 @@ Result<ApiStatus> status_from_json(const json::value& value) {
   if (const json::object* details = TRY(object_field(*object, path, "details"))) {
     status.name = TRY(string_field(*details, path / "details", "name"));
     status.kind = TRY(string_field(*details, path / "details", "kind"));
+    status.group = TRY(string_field(*details, path / "details", "group"));
+    status.causes = TRY(causes_from(*details, path / "details"));
+    status.has_details = details->empty();
   }
   return status;
 }

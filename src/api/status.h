@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -28,13 +29,28 @@ enum class StatusReason {
   kInvalid,           // 422: understood, and wrong
   kInternal,          // 500: InternalError
   kUnavailable,       // 503: ServiceUnavailable, not ready yet or going away
+  kNone,              // 500: a failure that Kubernetes gives no reason for
+};
+
+// One of several things that were wrong, for a program.
+struct StatusCause {
+  std::string reason{};   // "FieldValueInvalid", "FieldManagerConflict", ...
+  std::string message{};  // for people
+  std::string field{};    // "spec.containers[0].name"
+
+  bool operator==(const StatusCause&) const = default;
 };
 
 struct ApiStatus {
   StatusReason reason = StatusReason::kInternal;
   std::string message{};
-  std::string kind{};  // what it is about: "pods"; may be empty
-  std::string name{};  // of it; may be empty
+  std::string kind{};   // what it is about: "pods"; may be empty
+  std::string name{};   // of it; may be empty
+  std::string group{};  // of the kind; may be empty
+  std::vector<StatusCause> causes{};
+  // Whether there are details even if nothing is in them. Kubernetes writes such for failures
+  // it knows nothing more about, and programs may look at what is there.
+  bool has_details = false;
 
   bool operator==(const ApiStatus&) const = default;
 };
