@@ -2,7 +2,6 @@
 #include "api/media_type.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -138,20 +137,6 @@ std::optional<AcceptedForm> form_of(const MediaClause& clause, Endpoint endpoint
   return form;
 }
 
-struct BodyType {
-  std::string_view type;
-  BodyFormat format;
-};
-
-constexpr std::array<BodyType, 2> kObjectTypes{
-    {{kJsonType, BodyFormat::kJson}, {kYamlType, BodyFormat::kYaml}}};
-
-constexpr std::array<BodyType, 4> kPatchTypes{
-    {{"application/json-patch+json", BodyFormat::kJsonPatch},
-     {"application/merge-patch+json", BodyFormat::kMergePatch},
-     {"application/strategic-merge-patch+json", BodyFormat::kStrategicPatch},
-     {"application/apply-patch+yaml", BodyFormat::kApply}}};
-
 }  // namespace
 
 Result<AcceptedForm> negotiate(std::string_view accept, Endpoint endpoint) {
@@ -175,21 +160,11 @@ Result<AcceptedForm> negotiate(std::string_view accept, Endpoint endpoint) {
 
 Result<BodyFormat> object_body_format(std::string_view content_type) {
   const std::string type = media_clause(content_type).type;
-  if (type.empty()) return BodyFormat::kJson;
-  for (const BodyType& known : kObjectTypes) {
-    if (known.type == type) return known.format;
-  }
+  if (type.empty() || type == kJsonType) return BodyFormat::kJson;
+  if (type == kYamlType) return BodyFormat::kYaml;
   return Error{Code::kInvalid,
                "the body of the request was in an unknown format - accepted media types include: "
                "application/json, application/yaml"};
-}
-
-Result<BodyFormat> patch_body_format(std::string_view content_type) {
-  const std::string type = media_clause(content_type).type;
-  for (const BodyType& known : kPatchTypes) {
-    if (known.type == type) return known.format;
-  }
-  return Error{Code::kInvalid, "415: Unsupported Media Type"};
 }
 
 }  // namespace corehold

@@ -34,12 +34,13 @@ enum class Endpoint { kResource, kDiscovery };
 // kInvalid and the text for 406 when there is nothing the client would take.
 Result<AcceptedForm> negotiate(std::string_view accept, Endpoint endpoint);
 
-enum class BodyFormat { kJson, kYaml, kJsonPatch, kMergePatch, kStrategicPatch, kApply };
+enum class BodyFormat { kJson, kYaml };
 
 // Of an object that is created or replaced, or of options; "" is JSON. Fails with kInvalid
-// and the text for 415.
+// and the text for 415. What a PATCH is, is in patch.h.
 Result<BodyFormat> object_body_format(std::string_view content_type);
-// Of a PATCH, likewise.
-Result<BodyFormat> patch_body_format(std::string_view content_type);
+
+// The text for 415 to a PATCH of another type.
+inline constexpr std::string_view kUnsupportedPatchText = "415: Unsupported Media Type";
 
 }  // namespace corehold

@@ -60,11 +60,6 @@ TEST(RequestBody, IsWhatItsContentTypeSays) {
   EXPECT_EQ(*object_body_format("Application/JSON; charset=utf-8"), BodyFormat::kJson);
   EXPECT_EQ(*object_body_format("application/yaml"), BodyFormat::kYaml);
   EXPECT_FALSE(object_body_format("application/vnd.kubernetes.protobuf"));
-  EXPECT_EQ(*patch_body_format("application/strategic-merge-patch+json"),
-            BodyFormat::kStrategicPatch);
-  EXPECT_EQ(*patch_body_format("application/apply-patch+yaml"), BodyFormat::kApply);
-  EXPECT_EQ(patch_body_format("application/json").error().message, "415: Unsupported Media Type");
-  EXPECT_FALSE(patch_body_format(""));
 }
 
 }  // namespace

@@ -11,11 +11,19 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array kReasons{
-    StatusReason::kBadRequest,       StatusReason::kForbidden,     StatusReason::kNotFound,
-    StatusReason::kMethodNotAllowed, StatusReason::kAlreadyExists, StatusReason::kConflict,
-    StatusReason::kExhausted,        StatusReason::kTooLarge,      StatusReason::kUnsupportedMedia,
-    StatusReason::kInvalid,          StatusReason::kInternal,      StatusReason::kUnavailable};
+constexpr std::array kReasons{StatusReason::kBadRequest,
+                              StatusReason::kForbidden,
+                              StatusReason::kNotFound,
+                              StatusReason::kMethodNotAllowed,
+                              StatusReason::kAlreadyExists,
+                              StatusReason::kConflict,
+                              StatusReason::kExhausted,
+                              StatusReason::kTooLarge,
+                              StatusReason::kUnsupportedMedia,
+                              StatusReason::kInvalid,
+                              StatusReason::kInternal,
+                              StatusReason::kUnavailable,
+                              StatusReason::kNone};
 
 TEST(ApiStatus, ComesBackAsItWent) {
   for (const StatusReason reason : kReasons) {
@@ -35,6 +43,30 @@ TEST(ApiStatus, HasTheShapeOfKubernetes) {
             R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
             R"("message":"pods \"a\" not found","reason":"NotFound",)"
             R"("details":{"name":"a","kind":"pods"},"code":404})");
+}
+
+TEST(ApiStatus, TellsEveryCauseWithItsField) {
+  const ApiStatus status{
+      .reason = StatusReason::kInvalid,
+      .message = "PatchOptions.meta.k8s.io \"\" is invalid",
+      .kind = "PatchOptions",
+      .group = "meta.k8s.io",
+      .causes = {{.reason = "FieldValueRequired", .message = "Required value", .field = "force"}}};
+  EXPECT_EQ(json::serialize(to_json(status).at("details")),
+            R"({"group":"meta.k8s.io","kind":"PatchOptions","causes":[)"
+            R"({"reason":"FieldValueRequired","message":"Required value","field":"force"}]})");
+  const auto back = status_from_json(to_json(status));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, status);
+}
+
+TEST(ApiStatus, MayHaveNoReasonOrEmptyDetails) {
+  EXPECT_EQ(json::serialize(to_json({.reason = StatusReason::kNone, .message = "why"})),
+            R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+            R"("message":"why","code":500})");
+  const ApiStatus status{.reason = StatusReason::kInvalid, .message = "no", .has_details = true};
+  EXPECT_EQ(json::serialize(to_json(status).at("details")), "{}");
+  EXPECT_EQ(*status_from_json(to_json(status)), status);
 }
 
 TEST(ApiStatus, EveryCodeHasAnHttpCodeAndComesBackNearEnough) {
