@@ -287,8 +287,12 @@ void log_settings(const AgentSettings& settings, const NodeSetup& setup, const L
                         {"topology_manager", std::string(name_of(config.topology.policy))},
                         {"scope", std::string(name_of(config.topology.scope))},
                         {"reconcile", fmt::format("{}ms", config.reconcile_period.count())}});
-  if (!config.static_pod_path.empty()) {
-    log.warning("staticPodPath has no effect yet", {{"path", config.static_pod_path}});
+  const bool is_static = config.cpu_manager_policy == CpuManagerPolicy::kStatic;
+  const int kept = config.static_options.strict_cpu_reservation ? setup.min_shared : 0;
+  if (is_static && setup.givable.size() <= kept) {
+    log.warning(
+        "no exclusive CPUs can be given: all are reserved or kept to be shared; reserve fewer",
+        {{"reserved", setup.reserved.str()}, {"cpus", settings.topology.cpus().str()}});
   }
   for (const Gate gate : config.gates.changed()) {
     log.info("feature gate", {{"gate", std::string(info(gate).name)},

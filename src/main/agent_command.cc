@@ -96,6 +96,9 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
     report_mistakes(file, std::move(mistakes));
     return std::nullopt;
   }
+  for (const ConfigRemark& warning : checked.warnings) {
+    log.warning(warning.message, {{"field", warning.field}, {"file", file}});
+  }
   for (const ConfigRemark& note : checked.notes) {
     log.info("configuration without effect",
              {{"line", fmt::to_string(note.line)}, {"field", note.field}, {"note", note.message}});

@@ -260,6 +260,29 @@ TEST_F(SimulatedAgent, ReportsEveryMistakeOfItsConfiguration) {
   EXPECT_THAT(why, HasSubstr("node.yaml:4: "));
 }
 
+TEST_F(SimulatedAgent, WarnsOfAConfigurationThatGivesNobodyCpus) {
+  const std::string config = agent_.root() + "/node.yaml";
+  const std::string head =
+      "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
+  ASSERT_TRUE(write_file_atomically(config, head + "staticPodPath: /pods\n"));
+  ASSERT_TRUE(start({"--config", config})) << agent_.log();
+  EXPECT_THAT(agent_.log(), HasSubstr("level=warning msg=\"not given, and so none, as for a "
+                                      "kubelet: no exclusive CPUs will be given; set "
+                                      "cpuManagerPolicy: static\""));
+  EXPECT_THAT(agent_.log(), HasSubstr("field=staticPodPath note=\"without effect yet\""));
+}
+
+TEST_F(SimulatedAgent, WarnsWhenEveryCpuIsReserved) {
+  const std::string config = agent_.root() + "/node.yaml";
+  ASSERT_TRUE(write_file_atomically(config,
+                                    "kind: KubeletConfiguration\n"
+                                    "apiVersion: kubelet.config.k8s.io/v1beta1\n"
+                                    "cpuManagerPolicy: static\nreservedSystemCPUs: \"0-7\"\n"));
+  ASSERT_TRUE(start({"--config", config})) << agent_.log();
+  EXPECT_THAT(agent_.log(), HasSubstr("level=warning msg=\"no exclusive CPUs can be given: all "
+                                      "are reserved or kept to be shared; reserve fewer\""));
+}
+
 TEST_F(SimulatedAgent, KeepsItsSocketToItself) {
   ASSERT_TRUE(start()) << agent_.log();
   struct stat status {};
