@@ -283,6 +283,34 @@ TEST_F(SimulatedAgent, WarnsWhenEveryCpuIsReserved) {
                                       "are reserved or kept to be shared; reserve fewer\""));
 }
 
+TEST_F(SimulatedAgent, SendsALongLogToASlowReader) {
+  ASSERT_TRUE(start()) << agent_.log();
+  create("a", 1);
+  ASSERT_TRUE(is_phase("a", "Running"));
+  // More than may wait for a reader, and more than sockets hold.
+  constexpr std::size_t kLines = 120'000;
+  const std::string uid = agent_.field(fmt::format("{}/a", kPods), "/metadata/uid");
+  const std::string directory = fmt::format("{}/logs/{}/main", agent_.root(), uid);
+  fs::create_directories(directory);
+  std::string log;
+  for (std::size_t i = 0; i < kLines; ++i) {
+    log += fmt::format("2026-11-16T00:00:00.000000000Z stdout F {:060}\n", i);
+  }
+  ASSERT_TRUE(write_file_atomically(directory + "/0.log", log));
+  EXPECT_EQ(agent_.ask({.target = fmt::format("{}/a/log", kPods)}).body.size(), kLines * 61);
+  auto stream =
+      open_stream(agent_.socket(), {.target = fmt::format("{}/a/log?follow=true", kPods)});
+  ASSERT_TRUE(stream) << stream.error().message;
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  for (std::size_t i = 0; i < kLines; ++i) {
+    const auto line = stream->next_line();
+    ASSERT_TRUE(line && *line) << i;
+    ASSERT_EQ(**line, fmt::format("{:060}", i));
+  }
+  const HttpAnswer last = agent_.ask({.target = fmt::format("{}/a/log?tailLines=2", kPods)});
+  EXPECT_EQ(last.body, fmt::format("{:060}\n{:060}\n", kLines - 2, kLines - 1));
+}
+
 TEST_F(SimulatedAgent, KeepsItsSocketToItself) {
   ASSERT_TRUE(start()) << agent_.log();
   struct stat status {};
