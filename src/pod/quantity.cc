@@ -5,26 +5,32 @@
 #include <limits>
 #include <utility>
 
+#include <boost/multiprecision/cpp_int.hpp>
 #include <fmt/format.h>
 
 #include "pod/quantity_text.h"
 
 namespace corehold {
+
+struct Quantity::BigInt {
+  boost::multiprecision::cpp_int number{};
+};
+
 namespace {
 
-using BigInt = Quantity::BigInt;
+using Number = boost::multiprecision::cpp_int;
 using Format = Quantity::Format;
 
 constexpr int kFinest = -9;  // a billionth
 
-BigInt power_of_ten(int exponent) {
-  return boost::multiprecision::pow(BigInt(10), static_cast<unsigned>(exponent));
+Number power_of_ten(int exponent) {
+  return boost::multiprecision::pow(Number(10), static_cast<unsigned>(exponent));
 }
 
 // REQUIRES: only digits. Takes eighteen at a time, as many as fit 64 bits.
-BigInt number_of(std::string_view digits) {
+Number number_of(std::string_view digits) {
   constexpr std::size_t kChunk = 18;
-  BigInt number = 0;
+  Number number = 0;
   while (!digits.empty()) {
     const std::string_view chunk = digits.substr(0, kChunk);
     std::uint64_t unit = 1;
@@ -41,7 +47,7 @@ BigInt number_of(std::string_view digits) {
 }
 
 // Divides, rounding what is not negative up. REQUIRES: number >= 0, divisor > 0.
-BigInt divide_up(const BigInt& number, const BigInt& divisor) {
+Number divide_up(const Number& number, const Number& divisor) {
   return (number + divisor - 1) / divisor;
 }
 
@@ -58,7 +64,7 @@ Error too_large(std::string_view what) {
 
 // A number without its sign: mantissa * 10^exponent.
 struct Magnitude {
-  BigInt mantissa{};
+  Number mantissa{};
   int exponent = 0;
 };
 
@@ -95,35 +101,53 @@ Result<Magnitude> binary_magnitude(const QuantityText& text) {
     return too_large(kNumberWrong);
   }
   const int fraction = static_cast<int>(text.fraction.size());
-  BigInt number = number_of(digits) << static_cast<unsigned>(text.suffix.exponent);
+  Number number = number_of(digits) << static_cast<unsigned>(text.suffix.exponent);
   int exponent = -fraction;
   if (exponent < kFinest) {
     number = divide_up(number, power_of_ten(kFinest - exponent));
     exponent = kFinest;
   }
-  const BigInt largest = std::numeric_limits<std::int64_t>::max();
+  const Number largest = std::numeric_limits<std::int64_t>::max();
   if (number > largest * power_of_ten(-exponent)) return Magnitude{largest, 0};
   return Magnitude{std::move(number), exponent};
 }
 
+bool fits_64_bits(const Number& number) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  return number >= Limits::min() && number <= Limits::max();
+}
+
 }  // namespace
 
-Quantity::Quantity(BigInt mantissa, int exponent, Format format)
-    : mantissa_(std::move(mantissa)), exponent_(exponent), format_(format) {
-  if (mantissa_ == 0) {
+Quantity::Quantity(const BigInt& mantissa, int exponent, Format format)
+    : exponent_(exponent), format_(format) {
+  Number number = mantissa.number;
+  if (number == 0) {
     exponent_ = 0;
     return;
   }
-  while (mantissa_ % 10 == 0) {
-    mantissa_ /= 10;
+  while (number % 10 == 0) {
+    number /= 10;
     ++exponent_;
+  }
+  if (fits_64_bits(number)) {
+    small_ = static_cast<std::int64_t>(number);
+  } else {
+    long_ = std::make_shared<const BigInt>(BigInt{std::move(number)});
   }
 }
 
-Quantity Quantity::of(std::int64_t whole) { return {BigInt(whole), 0, Format::kDecimalSi}; }
+Quantity::BigInt Quantity::mantissa() const { return long_ ? *long_ : BigInt{small_}; }
+
+int Quantity::sign() const {
+  if (long_) return long_->number.sign();
+  return small_ < 0 ? -1 : static_cast<int>(small_ > 0);
+}
+
+Quantity Quantity::of(std::int64_t whole) { return {BigInt{whole}, 0, Format::kDecimalSi}; }
 
 Quantity Quantity::of_milli(std::int64_t thousandths) {
-  return {BigInt(thousandths), -3, Format::kDecimalSi};
+  return {BigInt{thousandths}, -3, Format::kDecimalSi};
 }
 
 Result<Quantity> Quantity::parse(std::string_view text) {
@@ -134,22 +158,22 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   Magnitude magnitude =
       TRY(format == Format::kBinarySi ? binary_magnitude(parts) : decimal_magnitude(parts));
   if (parts.is_negative) magnitude.mantissa = -magnitude.mantissa;
-  Quantity quantity(std::move(magnitude.mantissa), magnitude.exponent, format);
+  Quantity quantity(BigInt{std::move(magnitude.mantissa)}, magnitude.exponent, format);
   quantity.is_long_ = !is_brief;
   if (is_brief && looks_canonical(parts)) quantity.spelling_ = text;
   // A binary quantity below one would only confuse as such.
-  const BigInt unit = power_of_ten(-std::min(quantity.exponent_, 0));
+  const Number unit = power_of_ten(-std::min(quantity.exponent_, 0));
   const bool is_fraction =
-      quantity.sign() != 0 && boost::multiprecision::abs(quantity.mantissa_) < unit;
+      quantity.sign() != 0 && boost::multiprecision::abs(quantity.mantissa().number) < unit;
   if (format == Format::kBinarySi && is_fraction) quantity.format_ = Format::kDecimalSi;
   return quantity;
 }
 
 std::string Quantity::str() const {
   if (!spelling_.empty()) return spelling_;
-  if (mantissa_ == 0) return "0";
+  if (sign() == 0) return "0";
   if (format_ == Format::kBinarySi && exponent_ >= 0) {
-    BigInt number = mantissa_ * power_of_ten(exponent_);
+    Number number = mantissa().number * power_of_ten(exponent_);
     if (boost::multiprecision::abs(number) >= 1024) {
       int power = 0;
       while (power < kMaxBinaryPower && number % 1024 == 0) {
@@ -160,26 +184,26 @@ std::string Quantity::str() const {
     }
   }
   const int excess = ((exponent_ % 3) + 3) % 3;
-  return BigInt(mantissa_ * power_of_ten(excess)).str() +
+  return Number(mantissa().number * power_of_ten(excess)).str() +
          decimal_suffix(exponent_ - excess, format_);
 }
 
 Quantity::BigInt Quantity::rounded(int exponent) const {
   const int shift = exponent_ - exponent;
-  if (shift >= 0) return mantissa_ * power_of_ten(shift);
-  const BigInt divisor = power_of_ten(-shift);
-  BigInt whole = mantissa_ / divisor;  // towards zero
-  if (mantissa_ % divisor == 0) return whole;
-  return whole + (sign() < 0 && !is_long_ ? -1 : 1);
+  const Number number = mantissa().number;
+  if (shift >= 0) return {number * power_of_ten(shift)};
+  const Number divisor = power_of_ten(-shift);
+  const Number whole = number / divisor;  // towards zero
+  if (number % divisor == 0) return {whole};
+  return {whole + (sign() < 0 && !is_long_ ? -1 : 1)};
 }
 
 std::optional<std::int64_t> Quantity::scaled(int exponent) const {
   constexpr int kMaxInt64Digits = 19;
-  if (mantissa_ == 0) return 0;
+  if (sign() == 0) return 0;
   if (exponent_ - exponent > kMaxInt64Digits) return std::nullopt;
-  const BigInt number = rounded(exponent);
-  using Limits = std::numeric_limits<std::int64_t>;
-  if (number < Limits::min() || number > Limits::max()) return std::nullopt;
+  const Number number = rounded(exponent).number;
+  if (!fits_64_bits(number)) return std::nullopt;
   return static_cast<std::int64_t>(number);
 }
 
@@ -194,33 +218,36 @@ std::int64_t Quantity::milli_value() const {
 }
 
 bool Quantity::is_integral_cpu() const {
-  return exponent_ >= 0 || rounded(0) * 1000 == rounded(-3);
+  return exponent_ >= 0 || rounded(0).number * 1000 == rounded(-3).number;
 }
 
 Quantity Quantity::operator+(const Quantity& other) const {
   const int exponent = std::min(exponent_, other.exponent_);
-  Quantity sum(mantissa_ * power_of_ten(exponent_ - exponent) +
-                   other.mantissa_ * power_of_ten(other.exponent_ - exponent),
-               exponent, mantissa_ == 0 ? other.format_ : format_);
+  Quantity sum(BigInt{mantissa().number * power_of_ten(exponent_ - exponent) +
+                      other.mantissa().number * power_of_ten(other.exponent_ - exponent)},
+               exponent, sign() == 0 ? other.format_ : format_);
   sum.is_long_ = is_long_ || other.is_long_;
   return sum;
 }
 
 Quantity Quantity::operator-(const Quantity& other) const {
-  Quantity negated = other;
-  negated.mantissa_ = -negated.mantissa_;
+  Quantity negated(BigInt{-other.mantissa().number}, other.exponent_, other.format_);
+  negated.is_long_ = other.is_long_;
   return *this + negated;
 }
 
 std::strong_ordering Quantity::operator<=>(const Quantity& other) const {
   const int exponent = std::min(exponent_, other.exponent_);
-  const BigInt mine = mantissa_ * power_of_ten(exponent_ - exponent);
-  const int order = mine.compare(other.mantissa_ * power_of_ten(other.exponent_ - exponent));
+  if (exponent_ == other.exponent_ && !long_ && !other.long_) return small_ <=> other.small_;
+  const Number mine = mantissa().number * power_of_ten(exponent_ - exponent);
+  const int order =
+      mine.compare(other.mantissa().number * power_of_ten(other.exponent_ - exponent));
   return order <=> 0;
 }
 
 bool Quantity::operator==(const Quantity& other) const {
-  return mantissa_ == other.mantissa_ && exponent_ == other.exponent_;
+  if (exponent_ != other.exponent_ || !long_ != !other.long_) return false;
+  return long_ ? long_->number == other.long_->number : small_ == other.small_;
 }
 
 std::string_view name_of(Format format) {

@@ -7,11 +7,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <boost/multiprecision/cpp_int.hpp>
 
 #include "base/result.h"
 
@@ -19,8 +18,6 @@ namespace corehold {
 
 class Quantity {
  public:
-  using BigInt = boost::multiprecision::cpp_int;
-
   // The kind of suffix: n u m k M ... E, Ki ... Ei, or an exponent.
   enum class Format { kDecimalSi, kBinarySi, kDecimalExponent };
 
@@ -48,7 +45,7 @@ class Quantity {
   Format format() const { return format_; }
 
   // -1, 0 or 1.
-  int sign() const { return mantissa_.sign(); }
+  int sign() const;
 
   // The number in units of 10^exponent, rounded away from zero (but a negative number
   // with more digits than the kubelet's short form holds is rounded towards zero and
@@ -72,13 +69,20 @@ class Quantity {
   bool operator==(const Quantity& other) const;
 
  private:
-  Quantity(BigInt mantissa, int exponent, Format format);
+  // An integer of any length. Only quantity.cc knows what it is made of: the header of
+  // the library behind it takes the compiler longer than all of ours.
+  struct BigInt;
 
+  Quantity(const BigInt& mantissa, int exponent, Format format);
+
+  BigInt mantissa() const;
   BigInt rounded(int exponent) const;
 
-  // The number is mantissa_ * 10^exponent_; the mantissa has no factor 10, and zero
-  // has exponent 0. The exponent is never below -9.
-  BigInt mantissa_{};
+  // The number is the mantissa * 10^exponent_; the mantissa has no factor 10, and zero
+  // has exponent 0. The exponent is never below -9. The mantissa is small_ unless there
+  // is a long one, which is there only for what 64 bits cannot hold.
+  std::int64_t small_ = 0;
+  std::shared_ptr<const BigInt> long_{};
   int exponent_ = 0;
   Format format_ = Format::kDecimalSi;
   bool is_long_ = false;    // a kubelet holds it as a decimal of any length
