@@ -12,10 +12,9 @@ Result<Launch> DiskWorkspace::prepare(const PodRecord& record, const StartContai
     TRY(make_volumes(context_.root, record.pod));
     return launch;
   }
-  const auto attached = runs_.attached(record.pod.uid);
-  if (!attached) return Error{Code::kNotFound, "the client that asked for it has gone"};
-  launch.attached = attached->child;
-  launch.attached_to = attached->client;
+  const Attached attached = TRY(runs_.attach(record.pod.uid));
+  launch.attached = attached.child;
+  launch.attached_to = attached.client;
   return launch;
 }
 
