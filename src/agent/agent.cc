@@ -315,7 +315,9 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   const Locks locks = TRY(take_locks(settings));
   log_settings(settings, setup, log);
   remove_leftovers(settings.root, log);
-  FoundCpus cpus = TRY(load_cpus(settings.root, setup, settings.config, settings.damage, log));
+  FoundCpus cpus = TRY(load_cpus(
+      {.root = settings.root, .source = settings.source, .setup = setup, .config = settings.config},
+      settings.damage, log));
   FoundPods pods = TRY(load_pods(settings.root, settings.damage, log));
   if (settings.machine == Machine::kThis) keep_to(setup.reserved, log);
   Agent agent(settings, log, setup, facts_of(setup, settings.version), std::move(cpus),

@@ -35,11 +35,18 @@ struct FoundCpus {
   How how = How::kLoaded;
 };
 
+// The node that the checkpoint must suit.
+struct FoundOn {
+  const std::string& root;
+  const std::string& source;  // of the machine: "host", "xml:FILE", "synthetic:TEXT"
+  const NodeSetup& setup;
+  const Config& config;
+};
+
 // Fails with kCorrupt for a checkpoint that does not verify, and with kConflict for one of
 // another policy, other reserved CPUs or another machine: the message says what differs
 // and which command changes it.
-Result<FoundCpus> load_cpus(const std::string& root, const NodeSetup& setup, const Config& config,
-                            Damage damage, const Log& log);
+Result<FoundCpus> load_cpus(const FoundOn& node, Damage damage, const Log& log);
 
 struct FoundPods {
   PodStore store;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The whole agent over its socket, on machines that are not there. Needs no root.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -245,7 +246,47 @@ TEST_F(SimulatedAgent, SaysWhatDiffersWhenTheConfigurationHasChanged) {
   why = refusal({"--config", config});
   EXPECT_THAT(why, HasSubstr("not all reserved cpus"));
   EXPECT_THAT(why, HasSubstr("configured: reserved 2-3"));
-  EXPECT_THAT(why, HasSubstr("--reserved 2-3 --no-strict"));
+  EXPECT_THAT(why, HasSubstr("--to v3 --reserved 2-3 --no-strict --source "
+                             "\"synthetic:package:1 core:4 pu:2\" --to-file NEW"));
+}
+
+TEST_F(SimulatedAgent, SaysWhatToDoWhenTheMachineHasLostCpus) {
+  ASSERT_TRUE(start()) << agent_.log();
+  EXPECT_EQ(agent_.end(SIGTERM), 0);
+  const Ended ended = run_corehold({"agent", "--root", agent_.root(), "--simulate",
+                                    "package:1 core:3 pu:2", "--log-level", "error"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.errors, HasSubstr("it names CPUs 6-7, which the machine lacks (it has 0-5)"));
+  EXPECT_THAT(ended.errors, HasSubstr("move the file away and start with --recover"));
+  // And that works.
+  fs::rename(checkpoint(), agent_.root() + "/old");
+  ASSERT_TRUE(agent_.start({"--simulate", "package:1 core:3 pu:2", "--recover"})) << agent_.log();
+  EXPECT_EQ(agent_.field(kCpus, "/shared"), "0-5");
+}
+
+TEST_F(SimulatedAgent, MayOpenAsManyFilesAsTheKernelLets) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = 200, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  const bool is_started = start();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(is_started) << agent_.log();
+  rlimit found{};
+  ASSERT_EQ(::prlimit(agent_.pid(), RLIMIT_NOFILE, nullptr, &found), 0);
+  EXPECT_EQ(found.rlim_cur, before.rlim_max);
+}
+
+TEST_F(SimulatedAgent, DoesNotLetARunWaitForWhatCanNeverBe) {
+  ASSERT_TRUE(start()) << agent_.log();
+  for (const char* option : {"--verbose", "--wait"}) {
+    const Ended ended =
+        run_corehold({"run", "--root", agent_.root(), "--cpus", "7", option, "--", "true"});
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_THAT(ended.errors, HasSubstr("requested=7, available=6; free CPUs: 2-7; more than this "
+                                        "node can ever give\n"));
+    EXPECT_THAT(ended.errors, testing::Not(HasSubstr("--wait")));
+  }
 }
 
 TEST_F(SimulatedAgent, ReportsEveryMistakeOfItsConfiguration) {
