@@ -16,9 +16,20 @@ if(COREHOLD_SANITIZE)
   endif()
 endif()
 
-# corehold_library(NAME SOURCES... DEPS...): the library of folder src/NAME.
+# The presets compile the files of a target as one (CMAKE_UNITY_BUILD): a fifth of the time.
+# Files whose helpers have the names of another file's are compiled alone: ALONE names them.
+# clang-tidy looks at every file by itself, so that each includes what it uses.
+function(corehold_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# corehold_library(NAME SOURCES... ALONE... DEPS...): the library of folder src/NAME.
 function(corehold_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;DEPS" ${ARGN})
+  if(ARG_ALONE)
+    corehold_alone(${ARG_ALONE})
+    list(APPEND ARG_SOURCES ${ARG_ALONE})
+  endif()
   if(ARG_SOURCES)
     add_library(corehold_${name} STATIC ${ARG_SOURCES})
     target_include_directories(corehold_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
@@ -30,11 +41,16 @@ function(corehold_library name)
   endif()
 endfunction()
 
-# corehold_test(NAME SOURCES... DEPS... LABELS...): one GoogleTest binary, one ctest entry.
+# corehold_test(NAME SOURCES... ALONE... DEPS... LABELS...): one GoogleTest binary, one ctest
+# entry.
 function(corehold_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;DEPS;LABELS" ${ARGN})
   if(NOT BUILD_TESTING)
     return()
+  endif()
+  if(ARG_ALONE)
+    corehold_alone(${ARG_ALONE})
+    list(APPEND ARG_SOURCES ${ARG_ALONE})
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} corehold_flags GTest::gtest_main GTest::gmock)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """clang-tidy over every source file of a build, remembering what was clean.
 
-    tools/tidy.py [BUILD_DIR] [FILE...]     default: build/debug, every file
+    tools/tidy.py [BUILD_DIR] [FILE...]     default: build/tidy, every file
 
 A file is checked again only when it, a header of ours that it includes (directly
 or not), a .clang-tidy, the compile command or clang-tidy itself has changed. What
@@ -62,12 +62,12 @@ def tidy(build, source):
 
 
 def main():
-    build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "debug").resolve()
+    build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "tidy").resolve()
     wanted = {Path(name).resolve() for name in sys.argv[2:]}
     database = build / "compile_commands.json"
     if not database.is_file():
         shown = database.relative_to(ROOT) if database.is_relative_to(ROOT) else database
-        print(f"tidy: no {shown}; run cmake --preset debug first", file=sys.stderr)
+        print(f"tidy: no {shown}; run cmake --preset tidy first", file=sys.stderr)
         return 2
     commands = {}
     for entry in json.loads(database.read_text()):

@@ -14,7 +14,7 @@ constexpr int kNarrowestEffort = 20'000;
 
 // On more nodes than this sets can be so many, and those that count so few, that they are
 // not all looked at.
-constexpr int kFewNodes = 20;
+constexpr int kAllSubsetsUpTo = 20;
 constexpr std::size_t kMostSteps = 1'000'000;
 
 // Walks the sets of a threshold of one size in the order of their lists of ids, with the
@@ -173,7 +173,7 @@ std::vector<Hint> list_hints(const HintFamily& family, std::size_t most) {
     const int nodes = family.threshold->within.size();
     hints.reserve(std::min(most, subsets(nodes)));
     Lister lister(family, most, hints);
-    if (nodes > kFewNodes) lister.limit(kMostSteps);
+    if (nodes > kAllSubsetsUpTo) lister.limit(kMostSteps);
     for (int size = 1; size <= nodes && hints.size() < most; ++size) lister.list(size);
   }
   if (!family.listed.empty()) {

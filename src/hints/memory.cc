@@ -13,7 +13,7 @@ namespace {
 
 // The most of one resource on one node, so that sums over all nodes fit 64 bits.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
-constexpr int kEffort = 20'000;  // for one search
+constexpr int kEffortForMemory = 20'000;  // for one search
 
 std::int64_t amount_in(const NodeMemory& memory, const std::string& resource) {
   const auto found = memory.find(resource);
@@ -37,7 +37,7 @@ bool is_narrower(const NodeSet& a, const NodeSet& b) {
 std::optional<NodeSet> narrowest_set(const Threshold& threshold) {
   const auto size = narrowest(threshold);
   if (!size) return std::nullopt;
-  Effort effort{.left = kEffort};
+  Effort effort{.left = kEffortForMemory};
   const auto mask = find_best(
       {.parties = {Party(threshold)}, .pool = threshold.within.word(), .size = *size}, effort);
   // Everything it may have is always an answer, if not the narrowest.

@@ -12,9 +12,6 @@
 namespace corehold {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstRetry{1'000};
-constexpr std::chrono::milliseconds kMostRetry{30'000};
-
 void tell_pods(Turn& turn) {
   for (auto& [uid, pod] : turn.node.pods) {
     if (!pod.admitted || pod.told || pod.telling || pod.tell_waits || is_stopping(pod)) continue;
@@ -46,7 +43,7 @@ void on_podinfo_written(Turn& turn, const PodInfoWritten& command) {
   turn.warn({command.uid, ""}, "FailedPodInfo",
             fmt::format("cannot write the pod's files: {}", command.error->message));
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kRetry, {command.uid, ""}},
-                       .after = doubled(kFirstRetry, kMostRetry, ++pod->tell_failures)});
+                       .after = retry_delay(++pod->tell_failures)});
 }
 
 void converge(Turn& turn) {

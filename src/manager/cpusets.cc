@@ -8,9 +8,6 @@
 namespace corehold {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstRetry{1'000};
-constexpr std::chrono::milliseconds kMostRetry{30'000};
-
 // Null when this is not the answer that the container waits for.
 ContainerState* asked_for(Turn& turn, const ContainerRef& ref, const CpuSet& cpus) {
   ContainerState* state = find_container(turn.node, ref);
@@ -58,7 +55,7 @@ void on_cpuset_failed(Turn& turn, const CpusetFailed& command) {
             fmt::format("cannot set the CPUs of container {} to {}: {}",
                         command.container.container, command.cpus.str(), command.error.message));
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kRetry, command.container},
-                       .after = doubled(kFirstRetry, kMostRetry, ++state->cpuset_failures)});
+                       .after = retry_delay(++state->cpuset_failures)});
 }
 
 void set_cpusets(Turn& turn) {

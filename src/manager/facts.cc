@@ -145,4 +145,10 @@ std::chrono::milliseconds doubled(std::chrono::milliseconds first, std::chrono::
   return std::min(first, most);
 }
 
+std::chrono::milliseconds retry_delay(int failures) {
+  constexpr std::chrono::milliseconds kFirst{1'000};
+  constexpr std::chrono::milliseconds kMost{30'000};
+  return doubled(kFirst, kMost, failures);
+}
+
 }  // namespace corehold

@@ -57,4 +57,8 @@ std::int64_t cpu_quota(const NodeState& node, const ContainerRef& ref, const Con
 std::chrono::milliseconds doubled(std::chrono::milliseconds first, std::chrono::milliseconds most,
                                   int n);
 
+// How long to wait before the store, the kernel or the file system is asked again after
+// this many failures: a second, doubling to half a minute.
+std::chrono::milliseconds retry_delay(int failures);
+
 }  // namespace corehold

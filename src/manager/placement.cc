@@ -12,8 +12,6 @@
 namespace corehold {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstRetry{1'000};
-constexpr std::chrono::milliseconds kMostRetry{30'000};
 constexpr std::string_view kUnschedulable = "Unschedulable";
 
 bool are_cpus_equal(const State& a, const State& b) {
@@ -194,7 +192,7 @@ void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command) {
     // What the file holds now is not known, so that it is written again in any case.
     ++node.revision;
     node.checkpoint_waits = true;
-    const auto delay = doubled(kFirstRetry, kMostRetry, ++node.checkpoint_failures);
+    const auto delay = retry_delay(++node.checkpoint_failures);
     turn.warn({}, "FailedSave",
               fmt::format("cannot save the checkpoint: {}", command.error->message));
     turn.emit(StartTimer{.timer = {TimerKey::Kind::kSaveRetry, {}}, .after = delay});

@@ -13,13 +13,10 @@
 namespace corehold {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstRetry{1'000};
-constexpr std::chrono::milliseconds kMostRetry{30'000};
-
 void wait_for_store(Turn& turn, const std::string& uid, PodState& pod, const Error& error,
                     std::string_view what) {
   pod.save_waits = true;
-  const auto delay = doubled(kFirstRetry, kMostRetry, ++pod.save_failures);
+  const auto delay = retry_delay(++pod.save_failures);
   turn.warn({uid, ""}, "FailedSave", fmt::format("cannot {}: {}", what, error.message));
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kSaveRetry, {uid, ""}}, .after = delay});
 }

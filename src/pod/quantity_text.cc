@@ -103,7 +103,7 @@ Result<QuantityText> scan_quantity(std::string_view text) {
 bool is_short(const QuantityText& text) {
   constexpr std::size_t kDecimalDigits = 18;
   constexpr std::int64_t kBinaryDigits = 14;
-  constexpr std::int64_t kFinest = -9;
+  constexpr std::int64_t kBillionth = -9;
   const std::size_t whole = whole_digits(text).size();
   const std::size_t fraction = text.fraction.size();
   const Suffix& suffix = text.suffix;
@@ -112,7 +112,7 @@ bool is_short(const QuantityText& text) {
            static_cast<std::int64_t>(whole) + suffix.exponent * 3 / 10 <= kBinaryDigits;
   }
   return whole + fraction <= kDecimalDigits &&
-         suffix.exponent >= kFinest + static_cast<std::int64_t>(fraction);
+         suffix.exponent >= kBillionth + static_cast<std::int64_t>(fraction);
 }
 
 bool looks_canonical(const QuantityText& text) {
