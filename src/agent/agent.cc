@@ -16,6 +16,7 @@
 
 #include "agent/answer.h"
 #include "agent/api_server.h"
+#include "agent/counters.h"
 #include "agent/disk_store.h"
 #include "agent/disk_workspace.h"
 #include "agent/event_book.h"
@@ -95,6 +96,7 @@ class Agent final : public ShellListener {
         facts_(std::move(facts)),
         cpus_(std::move(cpus)),
         pods_(std::move(pods.pods)),
+        has_lost_pods_(pods.moved),
         store_(std::move(pods.store), checkpoint_path(settings.root),
                checkpoint_format(settings.config)),
         events_(facts_.name, EventBook::kMost),
@@ -214,11 +216,20 @@ class Agent final : public ShellListener {
     TRY(listen());
     shell_.submit(std::move(recover));
     if (failure_) return {};
+    if (cpus_.how == FoundCpus::How::kMoved) note_loss(kLostCpus);
+    if (has_lost_pods_) note_loss(kLostPods);
     log_.info("ready", {{"node", facts_.name}, {"socket", socket_path()}});
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
                              shell_.node().bookings.cpus.exclusive().size()));
     return {};
+  }
+
+  // For those who do not read the log.
+  void note_loss(std::string_view what) {
+    events_.add(
+        {.type = EmitEvent::Type::kWarning, .reason = "StateRebuilt", .message = std::string(what)},
+        shell_.node(), wall_now(), shell_.version());
   }
 
   std::string socket_path() const { return settings_.root + "/run/corehold.sock"; }
@@ -261,6 +272,7 @@ class Agent final : public ShellListener {
   NodeFacts facts_;
   FoundCpus cpus_;
   std::vector<PodRecord> pods_;
+  bool has_lost_pods_;
   DiskStore store_;
   EventBook events_;
   Counters counters_{};
@@ -320,8 +332,9 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
       settings.damage, log));
   FoundPods pods = TRY(load_pods(settings.root, settings.damage, log));
   if (settings.machine == Machine::kThis) keep_to(setup.reserved, log);
-  Agent agent(settings, log, setup, facts_of(setup, settings.version), std::move(cpus),
-              std::move(pods));
+  NodeFacts facts = facts_of(setup, settings.version);
+  if (settings.machine == Machine::kSimulated) facts.memory = memory_of(settings.topology);
+  Agent agent(settings, log, setup, std::move(facts), std::move(cpus), std::move(pods));
   agent.report_abilities();
   return agent.run();
 }

@@ -29,10 +29,10 @@ Result<State> fresh_state(const NodeSetup& setup) {
   return state;
 }
 
-Result<void> put_away(const std::vector<std::string>& files, const Error& why, const Log& log) {
+Result<void> put_away(const std::vector<std::string>& files, const Error& why,
+                      std::string_view lost, const Log& log) {
   const auto moved = TRY(move_aside(files, wall_now()));
-  log.warning("damaged files moved aside; what they said is rebuilt from what runs",
-              {{"files", fmt::format("{}", fmt::join(moved, " "))}, {"error", why.message}});
+  log.warning(lost, {{"files", fmt::format("{}", fmt::join(moved, " "))}, {"error", why.message}});
   return {};
 }
 
@@ -153,7 +153,7 @@ Result<FoundCpus> load_cpus(const FoundOn& node, Damage damage, const Log& log) 
   if (damage == Damage::kRefuse) {
     return Error{error.code, fmt::format("{}; {}", error.message, kRecover)};
   }
-  TRY(put_away({path}, error, log));
+  TRY(put_away({path}, error, kLostCpus, log));
   return FoundCpus{.state = TRY(fresh_state(node.setup)), .how = FoundCpus::How::kMoved};
 }
 
@@ -164,7 +164,7 @@ Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& l
   if (damage == Damage::kRefuse) {
     return Error{Code::kCorrupt, fmt::format("{}; {}", found.error().message, kRecover)};
   }
-  TRY(put_away(pod_store_files(path), found.error(), log));
+  TRY(put_away(pod_store_files(path), found.error(), kLostPods, log));
   FoundPods fresh = TRY(open_pods(path));
   fresh.moved = true;
   return fresh;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/log.h"
@@ -19,6 +20,15 @@ namespace corehold {
 
 // What to do about files that do not verify.
 enum class Damage { kRefuse, kMoveAside };
+
+// What is lost with a file that is moved aside.
+inline constexpr std::string_view kLostCpus =
+    "the checkpoint was damaged and is moved aside: each container that runs keeps the CPUs it "
+    "has; "
+    "what was promised to it and CPUs held for containers that do not run are lost";
+inline constexpr std::string_view kLostPods =
+    "the store was damaged and is moved aside: pods of which something runs are known again from "
+    "the runtime; pods that wait or have ended, restart counts and exits are lost";
 
 inline std::string checkpoint_path(const std::string& root) { return root + "/cpu_manager_state"; }
 inline std::string store_path(const std::string& root) { return root + "/store.db"; }

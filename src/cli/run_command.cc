@@ -210,7 +210,9 @@ void add_run(CLI::App& root, int& exit_code) {
   command->add_option("--cpus", arguments->cpus, "How many CPUs")->type_name("N")->required();
   command->add_option("--name", arguments->name, "What the pod is called (default: thought up)")
       ->type_name("NAME");
-  command->add_option("--memory", arguments->memory, "Memory to book, such as 2Gi")
+  command
+      ->add_option("--memory", arguments->memory,
+                   "Memory to book where memoryManagerPolicy is Static")
       ->type_name("SIZE");
   command->add_flag("--wait", arguments->wait, "Wait until the CPUs can be had");
   command->add_flag("-v,--verbose", arguments->verbose, "Say which CPUs it gets");

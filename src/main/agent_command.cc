@@ -134,6 +134,9 @@ int run(const Arguments& arguments) {
   const Log log = Log::to_stderr(*level);
   raise_open_files();
   auto topology = discover(*source);
+  if (!topology && is_simulated && topology.error().code == Code::kInvalid) {
+    return bad_usage(fmt::format("--simulate: {}", topology.error().message));
+  }
   if (!topology) return fail(topology.error());
   auto config = configure(arguments.config, *topology, log);
   if (!config) return kExitFailed;

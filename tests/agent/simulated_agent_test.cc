@@ -136,6 +136,8 @@ TEST_F(SimulatedAgent, ShowsNodeEventsVersionAndCounters) {
   ASSERT_TRUE(is_phase("a", "Running"));
   EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/capacity/cpu"), "8");
   EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/allocatable/cpu"), "6");
+  // Of the machine that is simulated, not of this one.
+  EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/capacity/memory"), "1Gi");
   const std::string name = agent_.field("/api/v1/nodes", "/items/0/metadata/name");
   EXPECT_EQ(agent_.field("/api/v1/nodes/" + name, "/kind"), "Node");
   EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body, HasSubstr("\"Started\""));
@@ -196,6 +198,8 @@ TEST_F(SimulatedAgent, RefusesADamagedCheckpointAndRebuildsItWhenTold) {
   EXPECT_EQ(agent_.field(kCpus, "/containers/0/assigned"), "2-3");
   EXPECT_EQ(agent_.field(fmt::format("{}/a", kPods), "/status/containerStatuses/0/restartCount"),
             "0");
+  EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body,
+              HasSubstr("the checkpoint was damaged and is moved aside"));
   bool is_kept = false;
   for (const auto& entry : fs::directory_iterator(agent_.root())) {
     if (!entry.path().filename().string().starts_with("cpu_manager_state.corrupt-")) continue;
@@ -227,6 +231,9 @@ TEST_F(SimulatedAgent, RebuildsADamagedStoreFromWhatRunsWhenTold) {
   ASSERT_TRUE(start({"--recover"})) << agent_.log();
   EXPECT_EQ(agent_.field(fmt::format("{}/a", kPods), "/metadata/uid"), uid);
   EXPECT_EQ(agent_.field(kCpus, "/containers/0/assigned"), "2-3");
+  EXPECT_THAT(agent_.log(), HasSubstr("restart counts and exits are lost"));
+  EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body,
+              HasSubstr("pods that wait or have ended, restart counts and exits are lost"));
 }
 
 TEST_F(SimulatedAgent, SaysWhatDiffersWhenTheConfigurationHasChanged) {
