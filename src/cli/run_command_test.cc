@@ -100,7 +100,8 @@ TEST(Run, TellsTheAgentWhoWaits) {
   const std::string asked = agent.requests();
   const std::string_view begin = "POST /apis/corehold.dev/v1alpha1/run ";
   ASSERT_TRUE(asked.starts_with(begin)) << asked;
-  const auto request = run_request_from_json(json::parse(asked.substr(begin.size())));
+  const std::string body = asked.substr(begin.size(), asked.find('\n') - begin.size());
+  const auto request = run_request_from_json(json::parse(body));
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->name, "app");
   EXPECT_EQ(request->cpus, 2);

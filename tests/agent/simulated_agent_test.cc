@@ -137,7 +137,7 @@ TEST_F(SimulatedAgent, ShowsNodeEventsVersionAndCounters) {
   EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/capacity/cpu"), "8");
   EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/allocatable/cpu"), "6");
   // Of the machine that is simulated, not of this one.
-  EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/capacity/memory"), "1Gi");
+  EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/capacity/memory"), "1048576Ki");
   const std::string name = agent_.field("/api/v1/nodes", "/items/0/metadata/name");
   EXPECT_EQ(agent_.field("/api/v1/nodes/" + name, "/kind"), "Node");
   EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body, HasSubstr("\"Started\""));
