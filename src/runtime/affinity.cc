@@ -69,7 +69,7 @@ Result<std::size_t> correct(const std::vector<pid_t>& processes, const CpuSet& c
   for (const pid_t process : processes) {
     for (const pid_t thread : threads_of(process)) {
       const CpuSet now = affinity_of(thread);
-      if (now.empty() || now == cpus) continue;
+      if (now.empty() || now == cpus || has_thread_ended(thread)) continue;
       ++wrong;
       TRY(set_affinity(thread, cpus));
     }
@@ -140,6 +140,7 @@ Result<Sight> Affinity::look(const Body& body) const {
   if (body.keeper <= 0) return sight;
   for (const pid_t process : descendants_of(body.keeper)) {
     for (const pid_t thread : threads_of(process)) {
+      if (has_thread_ended(thread)) continue;
       const CpuSet now = affinity_of(thread);
       if (cpus.empty()) {
         sight.cpus |= now;
@@ -152,16 +153,16 @@ Result<Sight> Affinity::look(const Body& body) const {
 }
 
 Result<std::size_t> Affinity::kill(const Body& body) const {
-  std::set<pid_t> members;
-  for (const pid_t pid : marked(body.container)) {
-    if (pid != body.keeper) members.insert(pid);
-  }
-  if (body.keeper > 0) {
-    for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
-  }
-  const auto found = alive(members);
-  TRY(kill_each(found));
-  return found.size();
+  return kill_members([&]() -> Result<std::set<pid_t>> {
+    std::set<pid_t> members;
+    for (const pid_t pid : marked(body.container)) {
+      if (pid != body.keeper) members.insert(pid);
+    }
+    if (body.keeper > 0) {
+      for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
+    }
+    return members;
+  });
 }
 
 Result<bool> Affinity::remove(const Body& /*body*/) const { return true; }

@@ -34,11 +34,9 @@ Result<bool> remove_cgroup(const std::string& path);
 // The same where somebody else may still need it: what cannot be removed stays.
 void remove_if_empty(const std::string& path);
 
-// Of those that still exist and are no zombies.
-std::vector<pid_t> alive(const std::set<pid_t>& pids);
-
-// SIGKILL to each, but never to this process or the machine's first. ESRCH is no error.
-Result<void> kill_each(const std::vector<pid_t>& pids);
+// The processes of this cgroup and of all below it, also those of which only some threads are
+// there (v1 lets threads go their own ways).
+Result<std::set<pid_t>> processes_in(const std::string& cgroup);
 
 // The threads of these processes that are not in `members` and were not just about to end.
 std::vector<pid_t> outside(const std::vector<pid_t>& processes, const std::set<pid_t>& members);

@@ -245,16 +245,14 @@ Result<Sight> CgroupV1::look(const Body& body) const {
 }
 
 Result<std::size_t> CgroupV1::kill(const Body& body) const {
-  auto members = TRY(members_of(cpuset_of(body.container), "cgroup.procs"));
-  if (!places_.cpu.empty()) {
-    members.merge(TRY(members_of(cpu_of(body.container), "cgroup.procs")));
-  }
-  if (body.keeper > 0) {
-    for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
-  }
-  const auto found = alive(members);
-  TRY(kill_each(found));
-  return found.size();
+  return kill_members([&]() -> Result<std::set<pid_t>> {
+    auto members = TRY(processes_in(cpuset_of(body.container)));
+    if (!places_.cpu.empty()) members.merge(TRY(processes_in(cpu_of(body.container))));
+    if (body.keeper > 0) {
+      for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
+    }
+    return members;
+  });
 }
 
 Result<bool> CgroupV1::remove(const Body& body) const {

@@ -38,6 +38,14 @@ Result<void> write_changed(const std::string& path, std::string_view text) {
   return write_kernel_file(path, text.empty() ? "\n" : text);
 }
 
+// Whether anything runs in a cgroup or below it; one that is not there holds nobody.
+Result<bool> is_populated(const std::string& cgroup) {
+  const auto events = read_kernel_file(file_in(cgroup, "cgroup.events"));
+  if (events) return events->find("populated 1") != std::string::npos;
+  if (events.error().code == Code::kNotFound) return false;
+  return events.error();
+}
+
 std::int64_t weight_of(const std::string& cgroup) {
   const auto text = read_kernel_file(file_in(cgroup, "cpu.weight"));
   return text ? std::strtoll(text->c_str(), nullptr, 10) : 0;
@@ -200,16 +208,17 @@ Result<Sight> CgroupV2::look(const Body& body) const {
 
 Result<std::size_t> CgroupV2::kill(const Body& body) const {
   const std::string own = cgroup_of(body.container);
-  auto members = TRY(members_of(own, "cgroup.procs"));
-  if (body.keeper > 0) {
-    for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
-  }
-  const auto found = alive(members);
-  if (found.empty()) return found.size();
   // Leaves no way out for who forks faster than we kill; kernels before 5.14 have it not.
-  static_cast<void>(write_kernel_file(file_in(own, "cgroup.kill"), "1"));
-  TRY(kill_each(found));
-  return found.size();
+  if (is_cgroup(own)) static_cast<void>(write_kernel_file(file_in(own, "cgroup.kill"), "1"));
+  const std::size_t found = TRY(kill_members([&]() -> Result<std::set<pid_t>> {
+    auto members = TRY(members_of(own, "cgroup.procs"));
+    if (body.keeper > 0) {
+      for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
+    }
+    return members;
+  }));
+  // Somebody may be in there whom this process cannot name: another PID namespace.
+  return std::max<std::size_t>(found, TRY(is_populated(own)) ? 1 : 0);
 }
 
 Result<bool> CgroupV2::remove(const Body& body) const {

@@ -35,6 +35,13 @@ std::string link_of(const std::string& path) {
   return length < 0 ? "" : std::string(target.data(), static_cast<std::size_t>(length));
 }
 
+// A program of two threads that says its number and ends the first.
+constexpr std::string_view kHeadless =
+    "import ctypes,os,threading,time\n"
+    "threading.Thread(target=time.sleep,args=(1000,)).start()\n"
+    "print('headless',os.getpid(),flush=True)\n"
+    "ctypes.CDLL(None).syscall(60,0)\n";
+
 class ProcessContainers : public testing::Test {
  protected:
   explicit ProcessContainers(RuntimeBench::Kind kind = RuntimeBench::Kind::kCgroup)
@@ -55,10 +62,7 @@ class ProcessContainers : public testing::Test {
     return keeper ? keeper->process : ProcessId{};
   }
   bool is_gone(pid_t pid) {
-    return bench_.eventually([&] {
-      const auto status = status_of(pid);
-      return !status || status->state == 'Z';
-    });
+    return bench_.eventually([&] { return has_ended(pid); });
   }
 
   RuntimeBench bench_;
@@ -154,6 +158,26 @@ TEST_F(ProcessContainers, TakeWhatTheirCommandLeftBehindWithThem) {
   ASSERT_TRUE(end);
   EXPECT_EQ(end->exit.code, 5);
   EXPECT_FALSE(status_of(left));
+}
+
+TEST_F(ProcessContainers, TakeWhatHasLostItsFirstThreadWithThem) {
+  const std::string program = bench_.root() + "/headless.py";
+  std::ofstream(program) << kHeadless << std::flush;
+  const Launch launch = bench_.shell(
+      "main",
+      fmt::format("setsid python3 {} & read line < {}/fifo; exit 5", program, bench_.root()), "1");
+  ASSERT_EQ(::mkfifo((bench_.root() + "/fifo").c_str(), 0600), 0);
+  ASSERT_TRUE(bench_.start(launch));
+  const pid_t headless = pid_after(launch, "headless ");
+  ASSERT_GT(headless, 0);
+  ASSERT_TRUE(bench_.eventually([&] { return status_of(headless)->state == 'Z'; }));
+  EXPECT_EQ(bench_.look(launch.container)->strayed, false);
+  ASSERT_TRUE(bench_.update(launch.container, "0"));
+  std::ofstream(bench_.root() + "/fifo") << "go" << std::endl;
+  const auto end = bench_.wait_for_exit();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit.code, 5);
+  EXPECT_TRUE(has_ended(headless));
 }
 
 TEST_F(ProcessContainers, CannotChooseOtherCpus) {
@@ -715,6 +739,20 @@ TEST_F(AffinityContainers, AreBroughtBackWhenTheyChooseOtherCpus) {
   ASSERT_TRUE(bench_.update(launch.container, "1"));
   EXPECT_EQ(allowed_cpus(main), "1");
   EXPECT_FALSE(bench_.look(launch.container)->strayed);
+}
+
+TEST_F(AffinityContainers, TakeWhatHasLostItsFirstThreadWithThem) {
+  Launch launch = bench_.shell("main", "", "1");
+  launch.command = {"python3", "-c", std::string(kHeadless)};
+  ASSERT_TRUE(bench_.start(launch));
+  const pid_t headless = pid_after(launch, "headless ");
+  ASSERT_TRUE(bench_.eventually([&] { return status_of(headless)->state == 'Z'; }));
+  EXPECT_FALSE(bench_.look(launch.container)->strayed);
+  ASSERT_TRUE(bench_.signal(launch.container, SIGKILL));
+  const auto end = bench_.wait_for_exit();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit.signal, SIGKILL);
+  EXPECT_TRUE(has_ended(headless));
 }
 
 TEST_F(AffinityContainers, EndWithAMonitorThatIsKilled) {
