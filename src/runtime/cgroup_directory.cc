@@ -98,9 +98,9 @@ Result<bool> remove_cgroup(const std::string& path) {
 
 void remove_if_empty(const std::string& path) { static_cast<void>(::rmdir(path.c_str())); }
 
-Result<std::set<pid_t>> processes_in(const std::string& cgroup) {
+Result<std::set<pid_t>> processes_in(const std::string& cgroup, std::string_view threads) {
   auto processes = TRY(members_of(cgroup, "cgroup.procs"));
-  for (const pid_t thread : TRY(members_of(cgroup, "tasks"))) {
+  for (const pid_t thread : TRY(members_of(cgroup, threads))) {
     if (processes.contains(thread)) continue;
     if (const auto process = process_of(thread)) processes.insert(*process);
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cgroup_directory.h"
+#include "runtime/family.h"
 #include "sys/kernel_file.h"
 #include "sys/process.h"
 
@@ -14,6 +15,7 @@ namespace corehold {
 namespace {
 
 constexpr std::string_view kCpus = "cpuset.cpus";
+constexpr std::string_view kThreads = "tasks";
 constexpr std::string_view kMems = "cpuset.mems";
 constexpr std::int64_t kPeriod = 100'000;  // microseconds, the kernel's default
 constexpr std::int64_t kLeastQuota = 1'000;
@@ -204,13 +206,18 @@ Result<void> CgroupV1::place(const Body& body, pid_t pid) const {
   return {};
 }
 
+std::vector<pid_t> CgroupV1::family(const Body& body) const {
+  return family_of(body, [this](const Neighbour& neighbour) {
+    return processes_in(cpuset_of(neighbour.container), kThreads);
+  });
+}
+
 Result<std::vector<pid_t>> CgroupV1::strays(const Body& body) const {
-  if (body.keeper <= 0) return std::vector<pid_t>{};
-  const auto family = descendants_of(body.keeper);
-  auto members = TRY(members_of(cpuset_of(body.container), "tasks"));
-  std::vector<pid_t> found = outside(family, members);
+  const auto own = family(body);
+  if (own.empty()) return own;
+  std::vector<pid_t> found = outside(own, TRY(members_of(cpuset_of(body.container), kThreads)));
   if (!places_.cpu.empty()) {
-    const auto weighed = outside(family, TRY(members_of(cpu_of(body.container), "tasks")));
+    const auto weighed = outside(own, TRY(members_of(cpu_of(body.container), kThreads)));
     found.insert(found.end(), weighed.begin(), weighed.end());
   }
   return found;
@@ -222,9 +229,9 @@ Result<void> CgroupV1::bring_back(const Body& body) const {
     if (found.empty()) return {};
     for (const pid_t thread : found) {
       const std::string number = std::to_string(thread);
-      auto moved = write_kernel_file(file_in(cpuset_of(body.container), "tasks"), number);
+      auto moved = write_kernel_file(file_in(cpuset_of(body.container), kThreads), number);
       if (moved && !places_.cpu.empty()) {
-        moved = write_kernel_file(file_in(cpu_of(body.container), "tasks"), number);
+        moved = write_kernel_file(file_in(cpu_of(body.container), kThreads), number);
       }
       if (!moved && status_of(thread)) {
         return wrap(fmt::format("bring thread {} back into container {} (pod {})", thread,
@@ -246,11 +253,9 @@ Result<Sight> CgroupV1::look(const Body& body) const {
 
 Result<std::size_t> CgroupV1::kill(const Body& body) const {
   return kill_members([&]() -> Result<std::set<pid_t>> {
-    auto members = TRY(processes_in(cpuset_of(body.container)));
-    if (!places_.cpu.empty()) members.merge(TRY(processes_in(cpu_of(body.container))));
-    if (body.keeper > 0) {
-      for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
-    }
+    auto members = TRY(processes_in(cpuset_of(body.container), kThreads));
+    if (!places_.cpu.empty()) members.merge(TRY(processes_in(cpu_of(body.container), kThreads)));
+    for (const pid_t pid : family(body)) members.insert(pid);
     return members;
   });
 }

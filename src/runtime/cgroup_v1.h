@@ -34,6 +34,7 @@ class CgroupV1 : public Confinement {
   Result<void> set_cpuset(const ContainerRef& container, const Confines& confines) const;
   Result<void> check_taken(const std::string& cgroup, const CpuSet& cpus) const;
   Result<void> set_cpu(const ContainerRef& container, const Confines& confines) const;
+  std::vector<pid_t> family(const Body& body) const;
   Result<std::vector<pid_t>> strays(const Body& body) const;
   Result<void> bring_back(const Body& body) const;
 

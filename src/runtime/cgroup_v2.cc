@@ -10,12 +10,14 @@
 #include <fmt/format.h>
 
 #include "runtime/cgroup_directory.h"
+#include "runtime/family.h"
 #include "sys/kernel_file.h"
 #include "sys/process.h"
 
 namespace corehold {
 namespace {
 
+constexpr std::string_view kThreads = "cgroup.threads";
 constexpr std::int64_t kPeriod = 100'000;  // microseconds, the kernel's default
 constexpr std::int64_t kLeastQuota = 1'000;
 constexpr std::int64_t kMostWeight = 10'000;
@@ -172,14 +174,17 @@ Result<void> CgroupV2::place(const Body& body, pid_t pid) const {
   return {};
 }
 
+std::vector<pid_t> CgroupV2::family(const Body& body) const {
+  return family_of(body, [this](const Neighbour& neighbour) {
+    return processes_in(cgroup_of(neighbour.container), kThreads);
+  });
+}
+
 Result<std::vector<pid_t>> CgroupV2::strays(const Body& body) const {
-  std::vector<pid_t> found;
-  if (body.keeper <= 0) return found;
-  const auto family = descendants_of(body.keeper);
-  const auto members = TRY(members_of(cgroup_of(body.container), "cgroup.procs"));
-  for (const pid_t pid : family) {
-    if (!members.contains(pid)) found.push_back(pid);
-  }
+  auto found = family(body);
+  if (found.empty()) return found;
+  const auto members = TRY(processes_in(cgroup_of(body.container), kThreads));
+  std::erase_if(found, [&](pid_t pid) { return members.contains(pid); });
   return found;
 }
 
@@ -211,10 +216,8 @@ Result<std::size_t> CgroupV2::kill(const Body& body) const {
   // Leaves no way out for who forks faster than we kill; kernels before 5.14 have it not.
   if (is_cgroup(own)) static_cast<void>(write_kernel_file(file_in(own, "cgroup.kill"), "1"));
   const std::size_t found = TRY(kill_members([&]() -> Result<std::set<pid_t>> {
-    auto members = TRY(members_of(own, "cgroup.procs"));
-    if (body.keeper > 0) {
-      for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
-    }
+    auto members = TRY(processes_in(own, kThreads));
+    for (const pid_t pid : family(body)) members.insert(pid);
     return members;
   }));
   // Somebody may be in there whom this process cannot name: another PID namespace.

@@ -171,6 +171,10 @@ Result<std::unique_ptr<Confinement>> open_confinement(const boost::json::object&
   return opened;
 }
 
+std::string pod_mark(const ContainerRef& container) {
+  return fmt::format("{}/{}", container.pod, container.container);
+}
+
 std::int64_t cpu_weight(std::int64_t shares) {
   constexpr std::int64_t kLeast = 2;
   constexpr std::int64_t kMost = 262'144;

@@ -152,11 +152,22 @@ Result<Launch> launch_from_json(const json::object& object) {
   return launch;
 }
 
+json::object process_to_json(const ProcessId& process) {
+  return {{"pid", process.pid}, {"startTime", process.start_time}};
+}
+
+ProcessId process_from_json(const json::object& object) {
+  return {.pid = static_cast<pid_t>(integer_in(object, "pid")),
+          .start_time = static_cast<std::uint64_t>(integer_in(object, "startTime"))};
+}
+
 Result<void> write_process(const std::string& path, const StoredProcess& stored) {
-  const json::object object{{"pid", stored.process.pid},
-                            {"startTime", stored.process.start_time},
-                            {"bootId", boot_id()},
-                            {"startedAt", stored.started_at.count()}};
+  json::object object = process_to_json(stored.process);
+  object["bootId"] = boot_id();
+  object["startedAt"] = stored.started_at.count();
+  json::array spared;
+  for (const ProcessId& process : stored.spared) spared.emplace_back(process_to_json(process));
+  if (!spared.empty()) object["spared"] = std::move(spared);
   return replace_file(path, json::serialize(object) + "\n");
 }
 
@@ -165,10 +176,12 @@ std::optional<StoredProcess> read_process(const std::string& path) {
   if (!text) return std::nullopt;
   const auto object = parse_object(*text);
   if (!object || text_in(*object, "bootId") != boot_id()) return std::nullopt;
-  return StoredProcess{
-      .process = {.pid = static_cast<pid_t>(integer_in(*object, "pid")),
-                  .start_time = static_cast<std::uint64_t>(integer_in(*object, "startTime"))},
-      .started_at = std::chrono::milliseconds(integer_in(*object, "startedAt"))};
+  StoredProcess stored{.process = process_from_json(*object),
+                       .started_at = std::chrono::milliseconds(integer_in(*object, "startedAt"))};
+  for (const json::value& process : array_in(*object, "spared")) {
+    if (process.is_object()) stored.spared.push_back(process_from_json(process.get_object()));
+  }
+  return stored;
 }
 
 bool is_name(std::string_view name) {

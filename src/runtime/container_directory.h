@@ -32,6 +32,7 @@ struct StoredLaunch {
 struct StoredProcess {
   ProcessId process{};
   std::chrono::milliseconds started_at{};  // since the Unix epoch
+  std::vector<ProcessId> spared{};         // of a client: what was its own before
 };
 
 class ContainerDirectory {

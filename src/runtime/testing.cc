@@ -31,10 +31,16 @@ RuntimeBench::RuntimeBench(Kind kind) : kind_(kind) {
   restart();
 }
 
-void RuntimeBench::restart() {
+void RuntimeBench::restart() { restart(ProcessRuntimeOptions{}.monitor); }
+
+void RuntimeBench::restart(std::vector<std::string> monitor) {
   runtime_.reset();
   runtime_ = std::make_unique<ProcessRuntime>(
-      loop_, ProcessRuntimeOptions{.root = root_},
+      loop_,
+      ProcessRuntimeOptions{
+          .root = root_,
+          .monitor = std::move(monitor),
+          .on_trouble = [this](const std::string& trouble) { troubles_.push_back(trouble); }},
       kind_ == Kind::kCgroup ? find_confinement({.name = name_}) : make_affinity("for a test"),
       [this](const ContainerRef& container, int attempt, const RuntimeExit& exit) {
         exits_.push_back({.container = container, .attempt = attempt, .exit = exit});

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The test binary is the monitors' program too.
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "runtime/monitor.h"
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "monitor") return corehold::run_monitor(argv[2]);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
