@@ -21,6 +21,8 @@ namespace {
 
 namespace json = boost::json;
 
+// What a directory is called that is being removed; no pod is called so.
+constexpr std::string_view kAside = ".gone-";
 constexpr std::size_t kMaxBytes = std::size_t{16} * 1024 * 1024;
 
 std::int64_t integer_in(const json::object& object, std::string_view key) {
@@ -245,6 +247,15 @@ Result<std::vector<ContainerRef>> ContainerDirectory::all(const std::string& roo
   return found;
 }
 
+void ContainerDirectory::sweep(const std::string& root) {
+  const std::string top = root + "/containers";
+  const auto names = entries_of(top);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (name.starts_with(kAside)) static_cast<void>(remove_tree(fmt::format("{}/{}", top, name)));
+  }
+}
+
 Result<void> ContainerDirectory::make() const {
   TRY(take_away());
   return make_directories(path_, 0755);
@@ -261,7 +272,7 @@ Result<void> ContainerDirectory::take_away() const {
   const std::size_t name = path_.rfind('/');
   const std::size_t pod = path_.rfind('/', name - 1);
   const std::string aside =
-      fmt::format("{}/.gone-{}-{}", path_.substr(0, pod), path_.substr(pod + 1, name - pod - 1),
+      fmt::format("{}/{}{}-{}", path_.substr(0, pod), kAside, path_.substr(pod + 1, name - pod - 1),
                   path_.substr(name + 1));
   TRY(remove_tree(aside));
   if (::rename(path_.c_str(), aside.c_str()) != 0) {

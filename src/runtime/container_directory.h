@@ -43,6 +43,10 @@ class ContainerDirectory {
   // Every container there is a directory of.
   static Result<std::vector<ContainerRef>> all(const std::string& root);
 
+  // Removes what remove() and make() had put aside when they were interrupted. What cannot be
+  // removed stays, and is in nobody's way.
+  static void sweep(const std::string& root);
+
   const std::string& path() const { return path_; }
 
   // Makes an empty directory, in the place of an earlier attempt's.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Monitors on the real kernel: they outlive the agent, whose container ends with them.
+#include <pwd.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -226,6 +227,20 @@ TEST_F(ProcessContainers, RunAsTheUserAndGroupsAskedFor) {
   ASSERT_TRUE(bench_.start(launch));
   ASSERT_TRUE(bench_.wait_for_exit());
   EXPECT_EQ(bench_.log_of(launch), "65534\n1234\n1234 2000 3000\n");
+}
+
+TEST_F(ProcessContainers, RunInTheGroupOfTheirUserAndInRootsWhenNobodyKnowsTheUser) {
+  const auto group_of = [&](const std::string& container, uid_t user) {
+    Launch launch = bench_.shell(container, "id -g", "1");
+    launch.user = user;
+    if (!bench_.start(launch) || !bench_.wait_for_exit()) return std::string("none");
+    return bench_.log_of(launch);
+  };
+  const passwd* nobody = ::getpwuid(65534);
+  ASSERT_NE(nobody, nullptr);
+  EXPECT_EQ(group_of("known", 65534), fmt::format("{}\n", nobody->pw_gid));
+  ASSERT_EQ(::getpwuid(54321), nullptr);
+  EXPECT_EQ(group_of("unknown", 54321), "0\n");
 }
 
 TEST_F(ProcessContainers, DieWithTheirMonitorAsAnotherUserToo) {

@@ -95,6 +95,7 @@ class ProcessRuntime : public Runtime {
   std::map<ContainerRef, std::unique_ptr<Entry>> entries_;
   std::uint64_t next_generation_ = 1;
   std::set<ContainerRef> troubled_{};  // directories whose trouble was told
+  bool is_swept_ = false;              // of what an earlier agent was removing
   // Handlers of the loop may run after this object has gone; they look here first.
   std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);
 };

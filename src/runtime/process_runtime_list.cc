@@ -17,7 +17,10 @@ constexpr int kPatientTries = 400;
 
 }  // namespace
 
-void ProcessRuntime::list(Done<std::vector<RuntimeContainer>> done) { list_again(done, 0); }
+void ProcessRuntime::list(Done<std::vector<RuntimeContainer>> done) {
+  if (!std::exchange(is_swept_, true)) ContainerDirectory::sweep(options_.root);
+  list_again(done, 0);
+}
 
 void ProcessRuntime::list_again(const Done<std::vector<RuntimeContainer>>& done, int tries) {
   const auto containers = ContainerDirectory::all(options_.root);

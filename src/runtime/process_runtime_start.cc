@@ -16,6 +16,7 @@
 #include "runtime/family.h"
 #include "runtime/log_file.h"
 #include "runtime/monitor_process.h"
+#include "runtime/pod_files.h"
 #include "runtime/process_runtime_entry.h"
 #include "sys/container_mark.h"
 #include "sys/file.h"
@@ -77,6 +78,7 @@ Result<void> ProcessRuntime::check_free(const Launch& launch) {
 
 Result<void> ProcessRuntime::record(Entry& entry) {
   const Launch& launch = *entry.launch;
+  TRY(make_private_tops(options_.root));
   TRY(entry.directory.make());
   TRY(entry.directory.write_launch({.launch = launch, .confinement = confinement_->describe()}));
   if (!launch.log_path.empty()) {
