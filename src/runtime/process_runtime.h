@@ -61,7 +61,8 @@ class ProcessRuntime : public Runtime {
   enum class Patience { kWaits, kIsOver };
   Result<void> adopt(const ContainerRef& container, Patience patience);
   Result<void> adopt_without_keeper(std::unique_ptr<Entry> made, Patience patience);
-  void list_again(const Done<std::vector<RuntimeContainer>>& done, int tries);
+  void list_again(const Done<std::vector<RuntimeContainer>>& done,
+                  std::chrono::steady_clock::time_point until);
 
   // Starting.
   Result<void> check_free(const Launch& launch);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <optional>
@@ -132,6 +133,23 @@ TEST_F(ProcessContainers, TakeWhatHasLostItsFirstThreadWithThem) {
   ASSERT_TRUE(end);
   EXPECT_EQ(end->exit.code, 5);
   EXPECT_TRUE(has_ended(headless));
+}
+
+TEST_F(ProcessContainers, AreKilledThoughTheyForkAllTheTime) {
+  std::array<char, 4096> self{};
+  ASSERT_GT(::readlink("/proc/self/exe", self.data(), self.size() - 1), 0);
+  const Launch launch =
+      bench_.shell("main",
+                   fmt::format("for i in 1 2 3; do {} fork-for-ever & done; echo ready; sleep 1000",
+                               self.data()),
+                   "1");
+  ASSERT_TRUE(bench_.start(launch));
+  ASSERT_TRUE(writes(launch, "ready"));
+  ASSERT_TRUE(bench_.signal(launch.container, SIGKILL));
+  ASSERT_TRUE(bench_.wait_for_exit());
+  const std::string own = bench_.cgroup_of("cpuset", launch.container);
+  EXPECT_EQ(*read_kernel_file(own + "/cgroup.procs"), "");
+  EXPECT_TRUE(bench_.remove(launch.container));
 }
 
 TEST_F(ProcessContainers, CannotChooseOtherCpus) {

@@ -13,19 +13,21 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kListPause{5};
-constexpr int kPatientTries = 400;
+constexpr std::chrono::seconds kPatience{2};
 
 }  // namespace
 
 void ProcessRuntime::list(Done<std::vector<RuntimeContainer>> done) {
   if (!std::exchange(is_swept_, true)) ContainerDirectory::sweep(options_.root);
-  list_again(done, 0);
+  list_again(done, std::chrono::steady_clock::now() + kPatience);
 }
 
-void ProcessRuntime::list_again(const Done<std::vector<RuntimeContainer>>& done, int tries) {
+void ProcessRuntime::list_again(const Done<std::vector<RuntimeContainer>>& done,
+                                std::chrono::steady_clock::time_point until) {
   const auto containers = ContainerDirectory::all(options_.root);
   if (!containers) return done(containers.error());
-  const Patience patience = tries < kPatientTries ? Patience::kWaits : Patience::kIsOver;
+  const Patience patience =
+      std::chrono::steady_clock::now() < until ? Patience::kWaits : Patience::kIsOver;
   bool is_complete = true;
   for (const ContainerRef& container : *containers) {
     if (find(container) != nullptr) continue;
@@ -38,8 +40,8 @@ void ProcessRuntime::list_again(const Done<std::vector<RuntimeContainer>>& done,
   }
   if (!is_complete) {
     auto timer = std::make_shared<asio::steady_timer>(loop_, kListPause);  // lives in its handler
-    timer->async_wait([this, lives = lives_, timer, done, tries](boost::system::error_code error) {
-      if (*lives && !error) list_again(done, tries + 1);
+    timer->async_wait([this, lives = lives_, timer, done, until](boost::system::error_code error) {
+      if (*lives && !error) list_again(done, until);
     });
     return;
   }

@@ -72,7 +72,9 @@ class Client {
     EXPECT_EQ(::pipe(born.data()), 0);
     pid_ = ::fork();
     if (pid_ == 0) live(born[1]);
-    EXPECT_EQ(::read(born[0], &family_, sizeof family_), ssize_t{sizeof family_});
+    std::array<pid_t, 4> told{};
+    EXPECT_EQ(::read(born[0], told.data(), sizeof told), ssize_t{sizeof told});
+    family_ = {.child = told[0], .grandchild = told[1], .other = told[2], .orphan = told[3]};
     for (const int end : born) ::close(end);
   }
   Client(const Client&) = delete;
@@ -121,7 +123,8 @@ class Client {
       while (true) ::pause();
     }
     static_cast<void>(::read(told[0], &family.orphan, sizeof family.orphan));
-    static_cast<void>(::write(out, &family, sizeof family));
+    const std::array<pid_t, 4> all{family.child, family.grandchild, family.other, family.orphan};
+    static_cast<void>(::write(out, all.data(), sizeof all));
     while (true) ::pause();
   }
 

@@ -41,7 +41,7 @@ class StuckContainers : public ProcessContainers {
         bench_.eventually([&] { return *read_kernel_file(ice_ + "/freezer.state") == "FROZEN"; }));
   }
   void thaw() { static_cast<void>(write_kernel_file(ice_ + "/freezer.state", "THAWED")); }
-  std::string ice_ = fmt::format("/sys/fs/cgroup/freezer/corehold-test-{}", ::getpid());
+  std::string ice_ = fmt::format("/sys/fs/cgroup/freezer/corehold-ice-{}", ::getpid());
 };
 
 TEST_F(StuckContainers, DoNotEndBeforeTheLastOfThemHasGone) {

@@ -59,9 +59,9 @@ class RuntimeBench {
   // Of one container; no value: it is not listed.
   std::optional<RuntimeContainer> look(const ContainerRef& container);
 
-  // The next end that was not yet waited for; no value after ten seconds.
+  // The next end that was not yet waited for; no value after twenty seconds.
   std::optional<SeenExit> wait_for_exit();
-  // Turns the loop until it holds; false after ten seconds.
+  // Turns the loop until it holds; false after twenty seconds.
   bool eventually(const std::function<bool()>& holds);
 
   std::string log_of(const Launch& launch) const;
