@@ -8,7 +8,10 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -26,6 +29,7 @@
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
+#include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
 #include "sys/clock.h"
@@ -160,8 +164,12 @@ class Agent final : public ShellListener {
       return std::make_unique<SimulatedRuntime>(loop_, settings_.root + "/simulated.json",
                                                 std::move(on_exit));
     }
-    return std::make_unique<ProcessRuntime>(loop_, ProcessRuntimeOptions{.root = settings_.root},
-                                            find_confinement({}), std::move(on_exit));
+    return std::make_unique<ProcessRuntime>(
+        loop_,
+        ProcessRuntimeOptions{
+            .root = settings_.root,
+            .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
+        find_confinement({}), std::move(on_exit));
   }
 
   Brain brain() const {
@@ -208,6 +216,7 @@ class Agent final : public ShellListener {
     log_.info("recovering", {{"pods", fmt::to_string(pods_.size())},
                              {"containers", fmt::to_string(found->size())},
                              {"running", fmt::to_string(running)}});
+    sweep(*found);
     Recover recover{.pods = std::move(pods_),
                     .cpus = std::move(cpus_.state),
                     .seen = seen_of(*found, log_),
@@ -230,6 +239,24 @@ class Agent final : public ShellListener {
     events_.add(
         {.type = EmitEvent::Type::kWarning, .reason = "StateRebuilt", .message = std::string(what)},
         shell_.node(), wall_now(), shell_.version());
+  }
+
+  // What pods have left whose removal nobody saw. Not while a store is about that was moved
+  // aside: its pods may come back.
+  void sweep(const std::vector<RuntimeContainer>& found) const {
+    const auto names = entries_of(settings_.root);
+    if (settings_.machine != Machine::kThis || !names) return;
+    if (std::any_of(names->begin(), names->end(), [](const std::string& name) {
+          return name.find(".corrupt-") != std::string::npos;
+        })) {
+      return;
+    }
+    std::set<std::string> known;
+    for (const PodRecord& record : pods_) known.insert(record.pod.uid);
+    for (const RuntimeContainer& container : found) known.insert(container.container.pod);
+    for (const std::string& uid : sweep_pod_files(settings_.root, known)) {
+      log_.info("files of a pod that is not known any more are removed", {{"uid", uid}});
+    }
   }
 
   std::string socket_path() const { return settings_.root + "/run/corehold.sock"; }
@@ -324,6 +351,7 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   }
   const NodeSetup setup = TRY(NodeSetup::make(settings.topology, settings.config));
   TRY(make_directories(settings.root + "/run", kDirectoryMode));
+  if (settings.machine == Machine::kThis) TRY(make_private_tops(settings.root));
   const Locks locks = TRY(take_locks(settings));
   log_settings(settings, setup, log);
   remove_leftovers(settings.root, log);

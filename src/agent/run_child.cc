@@ -42,7 +42,7 @@ Error refused(pid_t child, std::string_view why) {
   return {Code::kUnsupported, fmt::format("process {} cannot be taken: {}", child, why)};
 }
 
-bool has_ended(int pidfd) {
+bool is_readable(int pidfd) {
   pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
   return ::poll(&ended, 1, 0) != 0;
 }
@@ -82,17 +82,17 @@ Result<void> RunChild::check() const {
   if (users.size() < 2 || users[1] != static_cast<std::int64_t>(user_)) {
     return refused(child, "it belongs to another user than the caller");
   }
-  if (has_ended(child_.descriptor.get()) || has_ended(client_.descriptor.get())) {
+  if (is_readable(child_.descriptor.get()) || is_readable(client_.descriptor.get())) {
     return refused(child, "there is no such process");
   }
   return {};
 }
 
 Result<Attached> RunChild::attach() const {
-  if (has_ended(client_.descriptor.get())) {
+  if (is_readable(client_.descriptor.get())) {
     return Error{Code::kNotFound, "the client that asked for it has gone"};
   }
-  if (has_ended(child_.descriptor.get())) {
+  if (is_readable(child_.descriptor.get())) {
     return Error{Code::kNotFound, "the process that was to be let go has gone"};
   }
   TRY(check());
