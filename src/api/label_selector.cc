@@ -86,22 +86,22 @@ std::string invalid_value(std::string_view path, std::string_view value,
   return fmt::format("{}: Invalid value: {:?}: {}", path, value, fmt::join(problems, "; "));
 }
 
-}  // namespace
+using Operator = LabelRequirement::Operator;
 
 // One pass over the text, one lexeme ahead.
 class LabelParser {
  public:
   explicit LabelParser(std::string_view text) : rest_(text) { advance(); }
 
-  Result<LabelSelector> selector() {
-    LabelSelector selector;
+  Result<std::vector<LabelRequirement>> requirements() {
+    std::vector<LabelRequirement> made;
     while (ahead() != Token::kEnd) {
       if (ahead() != Token::kWord && ahead() != Token::kNot) {
         return unexpected("!, identifier, or 'end of string'");
       }
       auto one = requirement();
       if (!one) return wrap("unable to parse requirement", one.error());
-      selector.requirements_.push_back(*std::move(one));
+      made.push_back(*std::move(one));
       if (ahead() == Token::kEnd) break;
       if (ahead() != Token::kComma) return unexpected("',' or 'end of string'");
       advance();
@@ -109,13 +109,10 @@ class LabelParser {
         return unexpected("identifier after ','");
       }
     }
-    return selector;
+    return made;
   }
 
  private:
-  using Requirement = LabelSelector::Requirement;
-  using Operator = LabelSelector::Operator;
-
   void advance() { next_ = take_lexeme(rest_); }
   // "in" and "notin" are ordinary words everywhere but after a key.
   Token ahead() const {
@@ -126,8 +123,8 @@ class LabelParser {
     return bad_selector(fmt::format("found '{}', expected: {}", next_.text, expected));
   }
 
-  Result<Requirement> requirement() {
-    Requirement made;
+  Result<LabelRequirement> requirement() {
+    LabelRequirement made;
     const bool negated = ahead() == Token::kNot;
     if (negated) advance();
     if (ahead() != Token::kWord) return unexpected("identifier");
@@ -145,7 +142,7 @@ class LabelParser {
     return made;
   }
 
-  Result<void> read_operator(Requirement& made) {
+  Result<void> read_operator(LabelRequirement& made) {
     const Token token = next_.token;
     switch (token) {
       case Token::kIn:
@@ -172,7 +169,7 @@ class LabelParser {
     return read_one_value(made);
   }
 
-  Result<void> read_one_value(Requirement& made) {
+  Result<void> read_one_value(LabelRequirement& made) {
     if (ahead() == Token::kEnd || ahead() == Token::kComma) {
       made.values.emplace_back();
       return {};
@@ -184,7 +181,7 @@ class LabelParser {
   }
 
   // "(a, b)"; between two commas, or a comma and a parenthesis, is the empty value.
-  Result<void> read_values(Requirement& made) {
+  Result<void> read_values(LabelRequirement& made) {
     if (ahead() != Token::kOpen) {
       return bad_selector(fmt::format("found '{}' expected: '('", next_.text));
     }
@@ -215,7 +212,7 @@ class LabelParser {
     return {};
   }
 
-  static Result<void> check_values(Requirement& made) {
+  static Result<void> check_values(LabelRequirement& made) {
     const bool set = made.how == Operator::kIn || made.how == Operator::kNotIn;
     if (set && made.values.empty()) {
       return bad_selector(
@@ -243,11 +240,7 @@ class LabelParser {
   Lexeme next_{};
 };
 
-Result<LabelSelector> LabelSelector::parse(std::string_view text) {
-  return LabelParser(text).selector();
-}
-
-bool LabelSelector::holds(const Requirement& requirement, const Selectable& object) {
+bool holds(const LabelRequirement& requirement, const Selectable& object) {
   const auto at =
       std::lower_bound(object.labels.begin(), object.labels.end(), requirement.key,
                        [](const auto& label, const std::string& key) { return label.first < key; });
@@ -273,9 +266,16 @@ bool LabelSelector::holds(const Requirement& requirement, const Selectable& obje
   check_failed("every Operator is known", __FILE__, __LINE__);
 }
 
+}  // namespace
+
+Result<LabelSelector> LabelSelector::parse(std::string_view text) {
+  return LabelSelector(TRY(LabelParser(text).requirements()));
+}
+
 bool LabelSelector::matches(const Selectable& object) const {
-  return std::all_of(requirements_.begin(), requirements_.end(),
-                     [&](const Requirement& requirement) { return holds(requirement, object); });
+  return std::all_of(
+      requirements_.begin(), requirements_.end(),
+      [&](const LabelRequirement& requirement) { return holds(requirement, object); });
 }
 
 }  // namespace corehold

@@ -54,8 +54,8 @@ json::object ObjectVersion::parsed() const {
 }
 
 Result<ObjectView> view_of(const AcceptedForm& accepted, IncludeObject include, Resource resource,
-                           Shape shape) {
-  const bool list = shape == Shape::kList;
+                           AnswerShape shape) {
+  const bool list = shape == AnswerShape::kList;
   const auto refused = [&](std::string_view asked, std::string_view is) {
     return Error{Code::kInvalid,
                  fmt::format("you requested {}, but the requested object is {} (*core.{}{})", asked,

@@ -61,12 +61,12 @@ struct ObjectView {
   bool operator==(const ObjectView&) const = default;
 };
 
-enum class Shape { kOne, kList };
+enum class AnswerShape { kOne, kList };
 
 // The view a client has negotiated for one object, or a watch, or a list. Fails with kInvalid
 // and the text for 406 when a list is asked for as one object or the other way round.
 Result<ObjectView> view_of(const AcceptedForm& accepted, IncludeObject include, Resource resource,
-                           Shape shape);
+                           AnswerShape shape);
 
 // The body of an answer. `now` is for ages in tables; `head` is for watches.
 std::string object_text(const ObjectVersion& object, const ObjectView& view,

@@ -25,9 +25,21 @@ struct Selectable {
 
 Selectable selectable_of(Resource resource, const boost::json::object& object);
 
+// One condition on the labels of an object.
+struct LabelRequirement {
+  enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kGreater, kLess };
+
+  std::string key{};
+  Operator how{};
+  std::vector<std::string> values{};  // of kIn and kNotIn, sorted
+  std::int64_t bound = 0;             // of kGreater and kLess
+};
+
 // "app=web,tier in (a, b),!old,cores>4": all must hold.
 class LabelSelector {
  public:
+  LabelSelector() = default;
+
   // Fails with kInvalid and the text of the API server.
   static Result<LabelSelector> parse(std::string_view text);
 
@@ -35,18 +47,10 @@ class LabelSelector {
   bool matches_all() const { return requirements_.empty(); }
 
  private:
-  friend class LabelParser;
+  explicit LabelSelector(std::vector<LabelRequirement> requirements)
+      : requirements_(std::move(requirements)) {}
 
-  enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kGreater, kLess };
-  struct Requirement {
-    std::string key{};
-    Operator how{};
-    std::vector<std::string> values{};
-    std::int64_t bound = 0;  // of kGreater and kLess
-  };
-  static bool holds(const Requirement& requirement, const Selectable& object);
-
-  std::vector<Requirement> requirements_{};
+  std::vector<LabelRequirement> requirements_{};
 };
 
 // "metadata.name=a,status.phase!=Failed": all must hold.

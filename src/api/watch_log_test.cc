@@ -242,15 +242,15 @@ TEST_F(WatchLogOf, RemovingWhatIsNotThereIsNoChange) {
 TEST(Views, RefuseAListAsOneObjectAndTheOtherWayRound) {
   const AcceptedForm one{AnswerForm::kPartialMetadata, "v1"};
   const AcceptedForm many{AnswerForm::kPartialMetadataList, "v1"};
-  const auto view = [](const AcceptedForm& form, Shape shape) {
+  const auto view = [](const AcceptedForm& form, AnswerShape shape) {
     return view_of(form, IncludeObject::kMetadata, Resource::kPods, shape);
   };
-  EXPECT_TRUE(view(one, Shape::kOne));
-  EXPECT_TRUE(view(many, Shape::kList));
-  EXPECT_EQ(view(one, Shape::kList).error().message,
+  EXPECT_TRUE(view(one, AnswerShape::kOne));
+  EXPECT_TRUE(view(many, AnswerShape::kList));
+  EXPECT_EQ(view(one, AnswerShape::kList).error().message,
             "you requested PartialObjectMetadata, but the requested object is a list "
             "(*core.PodList)");
-  EXPECT_FALSE(view(many, Shape::kOne));
+  EXPECT_FALSE(view(many, AnswerShape::kOne));
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ NodeAnswer NodeApi::get(const RecordedCase& request) const {
 NodeAnswer NodeApi::list(Resource resource, const std::string& namespace_name,
                          const RecordedCase& request, const AcceptedForm& form) const {
   const auto include = include_object_of(include_object(request));
-  const auto view = view_of(form, *include, resource, Shape::kList);
+  const auto view = view_of(form, *include, resource, AnswerShape::kList);
   if (!view) return not_acceptable(view.error());
   auto options = list_options(request.query(), resource);
   if (!options) return refused(options.error());
@@ -98,7 +98,7 @@ NodeAnswer NodeApi::watch(Resource resource, const std::string& namespace_name,
   if (!options) return refused(options.error());
   options->namespace_name = namespace_name;
   const auto include = include_object_of(include_object(request));
-  const auto view = view_of(form, *include, resource, Shape::kOne);
+  const auto view = view_of(form, *include, resource, AnswerShape::kOne);
   const WatchLog& log = logs_.at(resource);
   Watch watch = log.watch(*options, *view);
   json::array events;
@@ -110,7 +110,7 @@ NodeAnswer NodeApi::one(Resource resource, const std::string& namespace_name,
                         const std::string& name, const RecordedCase& request,
                         const AcceptedForm& form) const {
   const auto include = include_object_of(include_object(request));
-  const auto view = view_of(form, *include, resource, Shape::kOne);
+  const auto view = view_of(form, *include, resource, AnswerShape::kOne);
   if (!view) return not_acceptable(view.error());
   const ObjectPtr object = logs_.at(resource).find(namespace_name, name);
   const std::string kind(info_of(resource).name);
