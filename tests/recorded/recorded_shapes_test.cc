@@ -69,30 +69,19 @@ const std::map<std::string, std::string, std::less<>> kPods{
         "state":{"running":{"startedAt":"2026-11-15T20:10:00Z"}}}]}})"},
 };
 
-const std::map<std::string, std::string, std::less<>> kNodes {
-  {
-    "node-0", R"({"status":{"conditions":[{"type":"Ready","status":"True"}],
+const std::map<std::string, std::string, std::less<>> kNodes{
+    {"node-0", R"json({"status":{"conditions":[{"type":"Ready","status":"True"}],
         "addresses":[{"type":"InternalIP","address":"192.0.2.16"}],
         "nodeInfo":{"kubeletVersion":"v1.37.0","osImage":"Debian GNU/Linux 13 (trixie)",
-        "kernelVersion" : "6.12.0-amd64",
-                          "architecture" : "amd64",
-                                           "containerRuntimeVersion" : "containerd://2.1.9"
-  }
-}
-})"},
-    {
-  "node-1", R"({"spec":{"unschedulable":true},
+        "kernelVersion":"6.12.0-amd64","architecture":"amd64",
+        "containerRuntimeVersion":"containerd://2.1.9"}}})json"},
+    {"node-1", R"json({"spec":{"unschedulable":true},
         "status":{"conditions":[{"type":"Ready","status":"False"}],
         "addresses":[{"type":"InternalIP","address":"192.0.2.17"}],
         "nodeInfo":{"kubeletVersion":"v1.37.0","osImage":"Debian GNU/Linux 13 (trixie)",
-      "kernelVersion" : "6.12.0-amd64",
-                        "architecture" : "amd64",
-                                         "containerRuntimeVersion" : "containerd://2.1.9"
-}
-}
-})"},
-}
-;
+        "kernelVersion":"6.12.0-amd64","architecture":"amd64",
+        "containerRuntimeVersion":"containerd://2.1.9"}}})json"},
+};
 
 const std::map<std::string, std::string, std::less<>> kEvents{
     {"e0", R"({"type":"Warning","reason":"ResizeStarted","message":"Pod resize started: cpu 2 -> 4",
