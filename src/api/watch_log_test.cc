@@ -135,8 +135,8 @@ TEST_F(WatchLogOf, RendersATableAnewWhenAgesHaveChanged) {
   const ObjectView view{AnswerForm::kTable, "v1"};
   std::vector<Watch> watches(3, log_.watch(options, view));
   put("a");
-  const auto line = [&](std::size_t i, int milliseconds) {
-    return log_.take(watches[i], std::chrono::milliseconds(milliseconds)).lines.front();
+  const auto line = [&](std::size_t i, int at) {
+    return log_.take(watches[i], std::chrono::milliseconds(at)).lines.front();
   };
   const WatchLine first = line(0, 1000);
   EXPECT_EQ(line(1, 1999), first);
