@@ -238,7 +238,8 @@ TEST_F(ServerSideApply, SaysWhichElementHasNoKeyOrAnothersKey) {
 class ManagedFields : public ServerSideApply {};
 
 TEST_F(ManagedFields, TellSubresourcesApart) {
-  update("kubelet", R"({"metadata":{"labels":{"a":"1"}},"status":{"phase":"Running"}})", "status");
+  update("kubelet", R"({"metadata":{"labels":{"a":"1"}},"spec":{},"status":{"phase":"Running"}})",
+         "status");
   update("x",
          R"({"metadata":{"labels":{"a":"1"}},"spec":{"nodeName":"n"},"status":{"phase":"?"}})");
   EXPECT_EQ(owners(),

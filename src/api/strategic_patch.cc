@@ -137,12 +137,16 @@ ApiResult<bool> set_order(json::object& original, json::object& patch, std::stri
   const json::array before = there == nullptr ? json::array() : *there;
   const json::array places =
       changes == nullptr ? before : places_after(before, *changes, shape.merge_key);
+  if (changes != nullptr && shape.patch == ListPatch::kMerge) {
+    TRY(check_element_order(*changes, *order, shape.merge_key));
+  }
   json::array merged;
   if (changes == nullptr) {
     merged = before;
-  } else if (shape.patch == ListPatch::kReplace) {
-    merged = std::move(*changes);
-    for (json::value& element : merged) clean_new_value(element);
+  } else if (shape.patch == ListPatch::kReplace || there == nullptr) {
+    json::value replacement = std::move(*changes);
+    clean_new_value(replacement);
+    merged = std::move(replacement.get_array());
   } else {
     TRY(check_element_order(*changes, *order, shape.merge_key));
     merged =
