@@ -8,7 +8,10 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -16,6 +19,7 @@
 
 #include "agent/answer.h"
 #include "agent/api_server.h"
+#include "agent/counters.h"
 #include "agent/disk_store.h"
 #include "agent/disk_workspace.h"
 #include "agent/event_book.h"
@@ -25,6 +29,7 @@
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
+#include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
 #include "sys/clock.h"
@@ -95,6 +100,7 @@ class Agent final : public ShellListener {
         facts_(std::move(facts)),
         cpus_(std::move(cpus)),
         pods_(std::move(pods.pods)),
+        has_lost_pods_(pods.moved),
         store_(std::move(pods.store), checkpoint_path(settings.root),
                checkpoint_format(settings.config)),
         events_(facts_.name, EventBook::kMost),
@@ -158,8 +164,12 @@ class Agent final : public ShellListener {
       return std::make_unique<SimulatedRuntime>(loop_, settings_.root + "/simulated.json",
                                                 std::move(on_exit));
     }
-    return std::make_unique<ProcessRuntime>(loop_, ProcessRuntimeOptions{.root = settings_.root},
-                                            find_confinement({}), std::move(on_exit));
+    return std::make_unique<ProcessRuntime>(
+        loop_,
+        ProcessRuntimeOptions{
+            .root = settings_.root,
+            .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
+        find_confinement({}), std::move(on_exit));
   }
 
   Brain brain() const {
@@ -206,19 +216,48 @@ class Agent final : public ShellListener {
     log_.info("recovering", {{"pods", fmt::to_string(pods_.size())},
                              {"containers", fmt::to_string(found->size())},
                              {"running", fmt::to_string(running)}});
+    sweep(*found);
+    const CpuSet online_now = TRY(online());
     Recover recover{.pods = std::move(pods_),
                     .cpus = std::move(cpus_.state),
                     .seen = seen_of(*found, log_),
-                    .online = TRY(online()),
+                    .online = online_now,
                     .rebuild = rebuild};
     TRY(listen());
     shell_.submit(std::move(recover));
     if (failure_) return {};
+    if (cpus_.how == FoundCpus::How::kMoved) note_loss(kLostCpus);
+    if (has_lost_pods_) note_loss(kLostPods);
     log_.info("ready", {{"node", facts_.name}, {"socket", socket_path()}});
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
                              shell_.node().bookings.cpus.exclusive().size()));
     return {};
+  }
+
+  // For those who do not read the log.
+  void note_loss(std::string_view what) {
+    events_.add(
+        {.type = EmitEvent::Type::kWarning, .reason = "StateRebuilt", .message = std::string(what)},
+        shell_.node(), wall_now(), shell_.version());
+  }
+
+  // What pods have left whose removal nobody saw. Not while a store is about that was moved
+  // aside: its pods may come back.
+  void sweep(const std::vector<RuntimeContainer>& found) const {
+    const auto names = entries_of(settings_.root);
+    if (settings_.machine != Machine::kThis || !names) return;
+    if (std::any_of(names->begin(), names->end(), [](const std::string& name) {
+          return name.find(".corrupt-") != std::string::npos;
+        })) {
+      return;
+    }
+    std::set<std::string> known;
+    for (const PodRecord& record : pods_) known.insert(record.pod.uid);
+    for (const RuntimeContainer& container : found) known.insert(container.container.pod);
+    for (const std::string& uid : sweep_pod_files(settings_.root, known)) {
+      log_.info("files of a pod that is not known any more are removed", {{"uid", uid}});
+    }
   }
 
   std::string socket_path() const { return settings_.root + "/run/corehold.sock"; }
@@ -261,6 +300,7 @@ class Agent final : public ShellListener {
   NodeFacts facts_;
   FoundCpus cpus_;
   std::vector<PodRecord> pods_;
+  bool has_lost_pods_;
   DiskStore store_;
   EventBook events_;
   Counters counters_{};
@@ -287,8 +327,12 @@ void log_settings(const AgentSettings& settings, const NodeSetup& setup, const L
                         {"topology_manager", std::string(name_of(config.topology.policy))},
                         {"scope", std::string(name_of(config.topology.scope))},
                         {"reconcile", fmt::format("{}ms", config.reconcile_period.count())}});
-  if (!config.static_pod_path.empty()) {
-    log.warning("staticPodPath has no effect yet", {{"path", config.static_pod_path}});
+  const bool is_static = config.cpu_manager_policy == CpuManagerPolicy::kStatic;
+  const int kept = config.static_options.strict_cpu_reservation ? setup.min_shared : 0;
+  if (is_static && setup.givable.size() <= kept) {
+    log.warning(
+        "no exclusive CPUs can be given: all are reserved or kept to be shared; reserve fewer",
+        {{"reserved", setup.reserved.str()}, {"cpus", settings.topology.cpus().str()}});
   }
   for (const Gate gate : config.gates.changed()) {
     log.info("feature gate", {{"gate", std::string(info(gate).name)},
@@ -308,14 +352,18 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   }
   const NodeSetup setup = TRY(NodeSetup::make(settings.topology, settings.config));
   TRY(make_directories(settings.root + "/run", kDirectoryMode));
+  if (settings.machine == Machine::kThis) TRY(make_private_tops(settings.root));
   const Locks locks = TRY(take_locks(settings));
   log_settings(settings, setup, log);
   remove_leftovers(settings.root, log);
-  FoundCpus cpus = TRY(load_cpus(settings.root, setup, settings.config, settings.damage, log));
+  FoundCpus cpus = TRY(load_cpus(
+      {.root = settings.root, .source = settings.source, .setup = setup, .config = settings.config},
+      settings.damage, log));
   FoundPods pods = TRY(load_pods(settings.root, settings.damage, log));
   if (settings.machine == Machine::kThis) keep_to(setup.reserved, log);
-  Agent agent(settings, log, setup, facts_of(setup, settings.version), std::move(cpus),
-              std::move(pods));
+  NodeFacts facts = facts_of(setup, settings.version);
+  if (settings.machine == Machine::kSimulated) facts.memory = memory_of(settings.topology);
+  Agent agent(settings, log, setup, std::move(facts), std::move(cpus), std::move(pods));
   agent.report_abilities();
   return agent.run();
 }

@@ -20,6 +20,7 @@ struct AgentSettings {
   Topology topology;
   Config config{};  // fits the topology
   std::string root{};
+  std::string source = "host";  // of the topology, as commands name it
   Machine machine = Machine::kThis;
   Damage damage = Damage::kRefuse;
   bool is_checked = false;  // promises are checked after every command

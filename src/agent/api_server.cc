@@ -172,7 +172,7 @@ void ApiServer::route_own(const HttpExchangePtr& exchange, const HttpTarget& tar
     return answer_json(*exchange, 200, to_json(cpu_map(parts_.shell.node(), parts_.facts)));
   }
   if (target.path[3] != "run") return not_found(*exchange);
-  if (is_method(*exchange, "POST")) parts_.runs.open(exchange, parts_.shell);
+  if (is_method(*exchange, "POST")) parts_.runs.open(exchange, parts_.shell, parts_.facts.setup);
 }
 
 void ApiServer::create_pod(const HttpExchangePtr& exchange, const std::string& namespace_name) {

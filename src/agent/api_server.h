@@ -3,9 +3,9 @@
 // The routes of the API: what is asked is read from the node's state or becomes a command.
 #pragma once
 
-#include <map>
 #include <string>
 
+#include "agent/counters.h"
 #include "agent/event_book.h"
 #include "agent/http_target.h"
 #include "agent/log.h"
@@ -17,9 +17,6 @@
 #include "sys/http_server.h"
 
 namespace corehold {
-
-// How often each CountMetric was seen, by name and labels as Prometheus writes them.
-using Counters = std::map<std::string, std::uint64_t>;
 
 // All must outlive the server.
 struct ApiParts {

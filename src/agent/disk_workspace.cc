@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/disk_workspace.h"
 
+#include <exception>
+
+#include <fmt/format.h>
+
 #include "runtime/pod_files.h"
 #include "runtime/podinfo.h"
 
 namespace corehold {
 
+// A library that throws fails this start, and does not end the agent.
 Result<Launch> DiskWorkspace::prepare(const PodRecord& record, const StartContainer& start) {
+  try {
+    return launch_of(record, start);
+  } catch (const std::exception& error) {
+    return Error{Code::kIo,
+                 fmt::format("prepare container {}: {}", start.container.container, error.what())};
+  }
+}
+
+Result<Launch> DiskWorkspace::launch_of(const PodRecord& record, const StartContainer& start) {
   Launch launch = TRY(make_launch(record.pod, start.container.container, start.attempt, context_));
   if (record.source != Source::kRun && record.source != Source::kRunWaiting) {
     TRY(make_volumes(context_.root, record.pod));
     return launch;
   }
-  const auto attached = runs_.attached(record.pod.uid);
-  if (!attached) return Error{Code::kNotFound, "the client that asked for it has gone"};
-  launch.attached = attached->child;
-  launch.attached_to = attached->client;
+  const Attached attached = TRY(runs_.attach(record.pod.uid));
+  launch.attached = attached.child;
+  launch.attached_to = attached.client;
   return launch;
 }
 

@@ -28,6 +28,8 @@ class DiskWorkspace final : public Workspace {
   Result<void> remove(const std::string& uid) override;
 
  private:
+  Result<Launch> launch_of(const PodRecord& record, const StartContainer& start);
+
   LaunchContext context_;
   const RunSessions& runs_;
 };

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace corehold {
 namespace {
 
@@ -33,6 +35,12 @@ Result<std::string> decoded(std::string_view text, Plus plus) {
       out += static_cast<char>(high * 16 + low);
       i += 2;
     }
+  }
+  // It is shown again in answers, and JSON holds nothing else.
+  for (std::size_t at = 0; at < out.size();) {
+    const std::size_t length = rune_length(out, at);
+    if (length == 0) return Error{Code::kInvalid, "the target of the request is not UTF-8"};
+    at += length;
   }
   return out;
 }

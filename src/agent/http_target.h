@@ -17,8 +17,8 @@ struct HttpTarget {
   std::vector<std::string> path{};             // decoded: {"api", "v1", "pods"}
   std::map<std::string, std::string> query{};  // decoded; of one given twice the last counts
 
-  // Fails with kInvalid for a target that is no path, and for bad percent signs. Slashes
-  // that are doubled or at the end are ignored.
+  // Fails with kInvalid for a target that is no path or no UTF-8, and for bad percent signs.
+  // Slashes that are doubled or at the end are ignored.
   static Result<HttpTarget> parse(std::string_view text);
 
   // "" when it is not there.

@@ -37,5 +37,14 @@ TEST(HttpTargetParameters, RefuseValuesOfAnotherKind) {
   EXPECT_EQ(target->number("a").error().message, "a: \"-1\" is no whole number of 0 or more");
 }
 
+TEST(HttpTargetParse, RefusesWhatIsNoUtf8) {
+  for (const char* text : {"/a%ff", "/a?b=%c3", "/a?%80=1", "/a\xff"}) {
+    const auto target = HttpTarget::parse(text);
+    ASSERT_FALSE(target) << text;
+    EXPECT_EQ(target.error().message, "the target of the request is not UTF-8");
+  }
+  EXPECT_EQ(HttpTarget::parse("/%c3%a4")->path.at(0), "\u00e4");
+}
+
 }  // namespace
 }  // namespace corehold

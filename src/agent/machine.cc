@@ -5,11 +5,7 @@
 
 #include <cerrno>
 #include <memory>
-#include <vector>
 
-#include <fmt/format.h>
-
-#include "state/go_json_writer.h"
 #include "sys/file.h"
 
 namespace corehold {
@@ -38,16 +34,6 @@ void keep_to(const CpuSet& cpus, const Log& log) {
   if (::sched_setaffinity(0, size, mask.get()) == 0) return;
   log.warning("the agent cannot keep to the reserved CPUs",
               {{"cpus", cpus.str()}, {"error", errno_name(errno)}});
-}
-
-std::string counter_name(const CountMetric& metric) {
-  if (metric.labels.empty()) return metric.name;
-  std::vector<std::string> labels;
-  labels.reserve(metric.labels.size());
-  for (const auto& [name, value] : metric.labels) {
-    labels.push_back(fmt::format("{}={}", name, go_quoted(value)));
-  }
-  return fmt::format("{}{{{}}}", metric.name, fmt::join(labels, ","));
 }
 
 }  // namespace corehold

@@ -3,12 +3,9 @@
 // The machine under the agent, as far as no library tells.
 #pragma once
 
-#include <string>
-
 #include "agent/log.h"
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
-#include "manager/effect.h"
 #include "topology/topology.h"
 
 namespace corehold {
@@ -19,8 +16,5 @@ Result<CpuSet> online_cpus(const Topology& topology);
 // Keeps this process, and so whatever it starts, on these CPUs; none: everywhere. What
 // the kernel does not allow is logged and left.
 void keep_to(const CpuSet& cpus, const Log& log);
-
-// corehold_x_total{reason="a"}
-std::string counter_name(const CountMetric& metric);
 
 }  // namespace corehold

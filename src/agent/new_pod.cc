@@ -93,6 +93,15 @@ Result<void> accept_new_pod(Pod& pod) {
                fmt::format("pod {}: {}", display_name(pod), fmt::join(found, "; "))};
 }
 
+Result<void> check_can_fit(const Pod& pod, const NodeSetup& setup) {
+  const Decision alone = admit(setup.rules(), setup.empty, pod);
+  if (!alone.refusal) return {};
+  // An odd request is not too large a one.
+  const bool is_odd = alone.refusal->reason == "SMTAlignmentError";
+  return Error{Code::kInvalid,
+               alone.refusal->message + (is_odd ? "" : "; more than this node can ever give")};
+}
+
 Pod run_pod(const RunRequest& request) {
   const std::string memory = request.memory.empty() ? kNominalMemory : request.memory;
   const json::object amounts{{"cpu", fmt::to_string(request.cpus)}, {"memory", memory}};

@@ -9,6 +9,7 @@
 #include "api/run_message.h"
 #include "base/result.h"
 #include "pod/pod.h"
+#include "sim/node_setup.h"
 
 namespace corehold {
 
@@ -25,6 +26,9 @@ Result<Pod> read_new_pod(std::string_view body, const std::string& namespace_nam
 // what the process runtime cannot do, and names that are not as Kubernetes wants them:
 // they become names of directories.
 Result<void> accept_new_pod(Pod& pod);
+
+// Fails with kInvalid for a pod that would be refused though nobody else were there.
+Result<void> check_can_fit(const Pod& pod, const NodeSetup& setup);
 
 // What a pod of `corehold run` is called.
 inline constexpr std::string_view kRunContainer = "main";

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "pod/pod.h"
 #include "sys/clock.h"
 
 namespace corehold {
@@ -33,6 +34,15 @@ std::int64_t machine_memory() {
 }
 
 }  // namespace
+
+std::int64_t memory_of(const Topology& topology) {
+  std::int64_t bytes = 0;
+  for (const auto& [node, amounts] : topology.memory()) {
+    const auto found = amounts.find(std::string(kMemory));
+    if (found != amounts.end()) bytes += found->second;
+  }
+  return bytes;
+}
 
 NodeFacts facts_of(const NodeSetup& setup, std::string version) {
   utsname names{};

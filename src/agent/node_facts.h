@@ -26,4 +26,7 @@ struct NodeFacts {
 // The machine's part: name, kernel, architecture, memory.
 NodeFacts facts_of(const NodeSetup& setup, std::string version);
 
+// The memory of all NUMA nodes, huge pages aside, as the topology says; 0: it does not.
+std::int64_t memory_of(const Topology& topology);
+
 }  // namespace corehold

@@ -3,13 +3,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "agent/answer.h"
-#include "runtime/log_file.h"
+#include "agent/log_reader.h"
 #include "runtime/pod_files.h"
 
 namespace corehold {
@@ -52,28 +53,31 @@ Result<int> attempt_of(const PodState& pod, const std::string& container, bool p
   return newest - 1;
 }
 
-// A log that is sent as it grows. Held by its own timer's handler, and by nobody once the
-// run has ended or the client has gone.
-class Follower : public std::enable_shared_from_this<Follower> {
+// A log on its way, a piece whenever the one before has been taken. Held by the exchange
+// and its own timer's handler, and by nobody once all is sent or the client has gone.
+class Sender : public std::enable_shared_from_this<Sender> {
  public:
-  Follower(boost::asio::io_context& loop, const Shell& shell, HttpExchangePtr exchange,
-           ContainerRef container, int attempt)
+  enum class Follow { kNo, kUntilItEnds };
+
+  Sender(boost::asio::io_context& loop, const Shell& shell, HttpExchangePtr exchange,
+         LogReader reader, Follow follow, ContainerRef container, int attempt)
       : timer_(loop),
         shell_(shell),
         exchange_(std::move(exchange)),
+        reader_(std::move(reader)),
+        follow_(follow),
         container_(std::move(container)),
         attempt_(attempt) {}
 
-  void begin(const std::string& path, const LogQuery& query, LogText text) {
-    path_ = path;
-    query_ = query;
-    query_.tail.reset();
+  // `first` is what has been read already.
+  void begin(LogReader::Piece first) {
     exchange_->begin(200, kText);
+    if (exchange_->request().method == "HEAD") return exchange_->end();
     exchange_->on_gone([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->is_over_ = true;
     });
-    send(std::move(text));
-    wait();
+    exchange_->on_sent([self = shared_from_this()] { self->go_on(); });
+    first_ = std::move(first);
   }
 
  private:
@@ -86,36 +90,34 @@ class Follower : public std::enable_shared_from_this<Follower> {
            record->second.attempt == attempt_ && state->second.stage == Stage::kRunning;
   }
 
-  void send(LogText text) {
-    position_ = text.end;
-    exchange_->write(std::move(text.text));
-  }
-
-  void wait() {
-    timer_.expires_after(kPause);
-    timer_.async_wait([self = shared_from_this()](const auto& error) {
-      if (!error && !self->is_over_) self->look();
-    });
-  }
-
-  void look() {
+  void go_on() {
+    if (is_over_) return;
     // Before reading: what is written after is not lost.
-    const bool runs = is_running();
-    auto text = read_log_from(path_, position_, query_);
-    if (!text) return exchange_->end();
-    send(*std::move(text));
-    if (runs) return wait();
+    const bool may_grow = follow_ == Follow::kUntilItEnds && is_running();
+    auto piece =
+        first_ ? Result<LogReader::Piece>(*std::exchange(first_, std::nullopt)) : reader_.next();
+    if (!piece) return exchange_->end();
+    if (!piece->text.empty()) return exchange_->write(std::move(piece->text));
+    if (piece->more) return wait(std::chrono::milliseconds(0));
+    if (may_grow) return wait(kPause);
     exchange_->end();
+  }
+
+  void wait(std::chrono::milliseconds pause) {
+    timer_.expires_after(pause);
+    timer_.async_wait([self = shared_from_this()](const auto& error) {
+      if (!error) self->go_on();
+    });
   }
 
   boost::asio::steady_timer timer_;
   const Shell& shell_;
   HttpExchangePtr exchange_;
+  LogReader reader_;
+  Follow follow_;
   ContainerRef container_;
   int attempt_;
-  std::string path_{};
-  LogQuery query_{};
-  LogPosition position_{};
+  std::optional<LogReader::Piece> first_{};
   bool is_over_ = false;
 };
 
@@ -129,13 +131,13 @@ void PodLogs::serve(const HttpExchangePtr& exchange, const HttpTarget& target, c
   if (!attempt) return answer_error(*exchange, StatusReason::kBadRequest, attempt.error());
   const std::string& uid = pod.record.pod.uid;
   const std::string path = log_path(root_, uid, container, *attempt);
-  auto text = read_log(path, question->query);
-  if (!text) return answer_error(*exchange, StatusReason::kInternal, text.error());
-  if (!question->follow) {
-    return exchange->answer({.content_type = kText, .body = std::move(text->text)});
-  }
-  std::make_shared<Follower>(loop_, shell_, exchange, ContainerRef{uid, container}, *attempt)
-      ->begin(path, question->query, *std::move(text));
+  LogReader reader(path, question->query);
+  auto first = reader.next();
+  if (!first) return answer_error(*exchange, StatusReason::kInternal, first.error());
+  const auto follow = question->follow ? Sender::Follow::kUntilItEnds : Sender::Follow::kNo;
+  std::make_shared<Sender>(loop_, shell_, exchange, std::move(reader), follow,
+                           ContainerRef{uid, container}, *attempt)
+      ->begin(*std::move(first));
 }
 
 }  // namespace corehold

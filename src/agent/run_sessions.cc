@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/run_sessions.h"
 
-#include <sys/stat.h>
-
-#include <charconv>
-#include <cstdlib>
-
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
@@ -14,55 +9,11 @@
 #include "agent/view.h"
 #include "api/run_message.h"
 #include "pod/pod_json.h"
-#include "sys/file.h"
 
 namespace corehold {
 namespace {
 
-constexpr std::size_t kMaxProcText = 65536;
-
 std::string line_text(const RunLine& line) { return boost::json::serialize(to_json(line)) + "\n"; }
-
-// The numbers after `name:` in /proc/PID/status.
-std::vector<std::int64_t> numbers_after(std::string_view status, std::string_view name) {
-  std::vector<std::int64_t> numbers;
-  const std::string begin = fmt::format("\n{}:", name);
-  const std::size_t found = status.find(begin);
-  if (found == std::string_view::npos) return numbers;
-  status.remove_prefix(found + begin.size());
-  status = status.substr(0, status.find('\n'));
-  while (!status.empty()) {
-    const std::size_t digit = status.find_first_of("0123456789");
-    if (digit == std::string_view::npos) break;
-    status.remove_prefix(digit);
-    std::int64_t number = 0;
-    const auto parsed = std::from_chars(status.data(), status.data() + status.size(), number);
-    numbers.push_back(number);
-    status.remove_prefix(static_cast<std::size_t>(parsed.ptr - status.data()));
-  }
-  return numbers;
-}
-
-// Nobody may have a process of somebody else moved.
-Result<void> check_child(const Peer& peer, pid_t child) {
-  const auto refused = [child](std::string_view why) {
-    return Error{Code::kUnsupported, fmt::format("process {} cannot be taken: {}", child, why)};
-  };
-  if (peer.pid <= 0) {
-    return refused("the caller lives in another PID namespace; run it on the machine itself");
-  }
-  const auto status = read_file(fmt::format("/proc/{}/status", child), kMaxProcText);
-  if (!status) return refused("there is no such process");
-  const auto parents = numbers_after(*status, "PPid");
-  if (parents.size() != 1 || parents[0] != peer.pid) {
-    return refused(fmt::format("it is no child of the caller, process {}", peer.pid));
-  }
-  const auto users = numbers_after(*status, "Uid");
-  if (users.size() < 2 || users[1] != static_cast<std::int64_t>(peer.uid)) {
-    return refused("it belongs to another user than the caller");
-  }
-  return {};
-}
 
 // How the one container of the pod ended before it was seen to run.
 std::string ending_of(const PodState& pod) {
@@ -77,19 +28,20 @@ std::string ending_of(const PodState& pod) {
 
 }  // namespace
 
-void RunSessions::open(const HttpExchangePtr& exchange, Shell& shell) {
+void RunSessions::open(const HttpExchangePtr& exchange, Shell& shell, const NodeSetup& setup) {
   const auto document = parse_json(exchange->request().body);
   if (!document) return answer_error(*exchange, StatusReason::kBadRequest, document.error());
   const auto request = run_request_from_json(*document);
   if (!request) return answer_error(*exchange, StatusReason::kInvalid, request.error());
-  const auto child = static_cast<pid_t>(request->pid);
   const Peer peer = exchange->request().peer;
-  if (const auto checked = check_child(peer, child); !checked) {
-    return answer_error(*exchange, StatusReason::kForbidden, checked.error());
-  }
+  auto child = RunChild::hold(peer, static_cast<pid_t>(request->pid));
+  if (!child) return answer_error(*exchange, StatusReason::kForbidden, child.error());
   Pod pod = run_pod(*request);
   if (const auto accepted = accept_new_pod(pod); !accepted) {
     return answer_error(*exchange, StatusReason::kInvalid, accepted.error());
+  }
+  if (const auto fits = check_can_fit(pod, setup); !fits) {
+    return answer_error(*exchange, StatusReason::kInvalid, fits.error());
   }
   if (find_pod(shell.node(), pod.namespace_name, pod.name) != nullptr) {
     return answer_status(*exchange, {.reason = StatusReason::kAlreadyExists,
@@ -98,8 +50,7 @@ void RunSessions::open(const HttpExchangePtr& exchange, Shell& shell) {
                                      .name = pod.name});
   }
   const std::string uid = pod.uid;
-  sessions_.emplace(
-      uid, Session{.exchange = exchange, .attached = {.child = child, .client = peer.pid}});
+  sessions_.emplace(uid, Session{.exchange = exchange, .child = *std::move(child)});
   exchange->on_gone([this, uid, &shell] { lose(uid, shell); });
   log_.info("a command asks for CPUs", {{"pod", display_name(pod)},
                                         {"cpus", fmt::to_string(request->cpus)},
@@ -143,9 +94,12 @@ void RunSessions::look(const NodeState& node) {
 }
 
 bool RunSessions::get_on(Session& session, const NodeState& node, const std::string& uid) {
-  const auto say = [&session](const RunLine& line) {
+  const auto begin = [&session] {
     if (!session.is_streaming) session.exchange->begin(200, "application/json");
     session.is_streaming = true;
+  };
+  const auto say = [&session, &begin](const RunLine& line) {
+    begin();
     session.exchange->write(line_text(line));
   };
   const auto pod = node.pods.find(uid);
@@ -177,19 +131,23 @@ bool RunSessions::get_on(Session& session, const NodeState& node, const std::str
     session.exchange->end();
     return true;
   }
+  // A client gives up on an agent that does not begin to answer.
+  const bool may_wait = pod->second.record.source == Source::kRunWaiting;
+  if (may_wait || pod->second.admitted) begin();
   const std::string& why = pod->second.record.message;
-  if (pod->second.record.source == Source::kRunWaiting && !pod->second.admitted && !why.empty() &&
-      why != session.told) {
+  if (may_wait && !pod->second.admitted && !why.empty() && why != session.told) {
     session.told = why;
     say(RunWaiting{.message = why});
   }
   return false;
 }
 
-std::optional<Attached> RunSessions::attached(const std::string& uid) const {
+Result<Attached> RunSessions::attach(const std::string& uid) const {
   const auto session = sessions_.find(uid);
-  if (session == sessions_.end()) return std::nullopt;
-  return session->second.attached;
+  if (session == sessions_.end()) {
+    return Error{Code::kNotFound, "the client that asked for it has gone"};
+  }
+  return session->second.child.attach();
 }
 
 }  // namespace corehold

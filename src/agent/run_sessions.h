@@ -5,24 +5,17 @@
 // takes its pod with it; from then on the runtime watches the client instead.
 #pragma once
 
-#include <sys/types.h>
-
 #include <map>
-#include <optional>
 #include <string>
 
 #include "agent/log.h"
 #include "agent/requests.h"
+#include "agent/run_child.h"
 #include "agent/shell.h"
+#include "sim/node_setup.h"
 #include "sys/http_server.h"
 
 namespace corehold {
-
-// The process that a pod of `corehold run` is about.
-struct Attached {
-  pid_t child = 0;
-  pid_t client = 0;
-};
 
 class RunSessions {
  public:
@@ -31,18 +24,19 @@ class RunSessions {
 
   // A request with a RunRequest in its body: answered at once when it is wrong, or as the
   // pod that is made for it gets on.
-  void open(const HttpExchangePtr& exchange, Shell& shell);
+  void open(const HttpExchangePtr& exchange, Shell& shell, const NodeSetup& setup);
 
   // After each command.
   void look(const NodeState& node);
 
-  // No value: nobody waits with that pod.
-  std::optional<Attached> attached(const std::string& uid) const;
+  // The process that the pod is about. Fails with kNotFound when nobody waits with that pod
+  // any more, and as RunChild::attach().
+  Result<Attached> attach(const std::string& uid) const;
 
  private:
   struct Session {
     HttpExchangePtr exchange;
-    Attached attached{};
+    RunChild child;
     bool is_streaming = false;
     bool has_pod = false;  // it has been seen
     bool granted = false;  // the connection stays until the CPUs are free again

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/shell.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -11,6 +12,8 @@
 
 namespace corehold {
 namespace {
+
+constexpr std::chrono::milliseconds kRemoveAgainAtLast{60'000};
 
 std::optional<Error> error_of(const Result<void>& result) {
   if (result) return std::nullopt;
@@ -141,9 +144,34 @@ void Shell::run(const SignalContainer& effect) {
   });
 }
 
+// Nobody waits for it, so that the manager need not know: it is tried until it succeeds.
 void Shell::run(const RemoveContainer& effect) {
   parts_.runtime.remove(effect.container, [this, effect](const Result<void>& done) {
-    if (!done) warn(effect, done.error());
+    if (done) {
+      removal_delays_.erase(effect.container);
+      return;
+    }
+    warn(effect, done.error());
+    const auto [delay, is_first] = removal_delays_.emplace(effect.container, parts_.remove_again);
+    if (!is_first) delay->second = std::min(2 * delay->second, kRemoveAgainAtLast);
+    remove_later(effect.container, delay->second);
+  });
+}
+
+void Shell::remove_later(const ContainerRef& container, std::chrono::milliseconds after) {
+  removals_.erase(container);
+  const auto [timer, _] =
+      removals_.emplace(container, boost::asio::steady_timer(parts_.loop, after));
+  timer->second.async_wait([this, container](const auto& error) {
+    if (error) return;
+    removals_.erase(container);
+    const auto pod = node_.pods.find(container.pod);
+    if (pod != node_.pods.end()) {
+      // One that has been started anew has taken the place of what was to go.
+      const auto state = pod->second.containers.find(container.container);
+      if (state != pod->second.containers.end() && state->second.stage != Stage::kIdle) return;
+    }
+    run(RemoveContainer{container});
   });
 }
 

@@ -5,6 +5,7 @@
 // commands at the end of the queue, whether the runtime answers at once or later.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -44,6 +45,7 @@ struct ShellParts {
   std::function<Now()> now{};
   std::function<Result<CpuSet>()> online{};  // the machine's CPUs that can run anybody
   OnViolation on_violation = OnViolation::kLog;
+  std::chrono::milliseconds remove_again{1000};  // after a failure; then twice as long
 };
 
 class Shell {
@@ -72,6 +74,7 @@ class Shell {
   void check();
   void run(const Effect& effect);
   void warn(const Effect& effect, const Error& error);
+  void remove_later(const ContainerRef& container, std::chrono::milliseconds after);
 
   void run(const SavePod& effect);
   void run(const ForgetPod& effect);
@@ -97,6 +100,9 @@ class Shell {
   std::uint64_t version_ = 0;
   std::map<TimerKey, Timer> timers_{};
   std::uint64_t timer_serial_ = 0;
+  // Containers that could not be removed, until the next try.
+  std::map<ContainerRef, boost::asio::steady_timer> removals_{};
+  std::map<ContainerRef, std::chrono::milliseconds> removal_delays_{};
 };
 
 }  // namespace corehold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/shell.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <sstream>
@@ -47,7 +48,8 @@ class ShellTest : public Test {
                                   if (online_error_) return *online_error_;
                                   return cpus("0-3");
                                 },
-                                .on_violation = on_violation_});
+                                .on_violation = on_violation_,
+                                .remove_again = std::chrono::milliseconds(1)});
     }
     return *shell_;
   }
@@ -168,6 +170,27 @@ TEST_F(ShellTest, KnowsWhenAnEndedContainerWasStarted) {
   shell().exited(kMain, 0, {.code = 0, .known = false, .finished_at = 9ms});
   EXPECT_EQ(last<ContainerExited>().exit,
             (Exit{.reason = "ContainerStatusUnknown", .started_at = 5ms, .finished_at = 9ms}));
+}
+
+TEST_F(ShellTest, RemovesAContainerUntilItIsGone) {
+  script_["DeletePod"] = {RemoveContainer{{"u1", "main"}}};
+  runtime_.failure = Error{Code::kIo, "its cgroup is still in use"};
+  shell().submit(DeletePod{.uid = "u1"});
+  loop_.run_for(std::chrono::milliseconds(2));
+  runtime_.failure.reset();
+  loop_.restart();
+  loop_.run();
+  EXPECT_GE(std::count(diary_.begin(), diary_.end(), "remove main"), 2);
+  EXPECT_EQ(diary_.back(), "remove main");
+}
+
+TEST_F(ShellTest, LeavesAContainerThatWasStartedAnew) {
+  script_["DeletePod"] = {RemoveContainer{{"u1", "main"}}};
+  node_.pods["u1"].containers["main"].stage = Stage::kStarting;
+  runtime_.failure = Error{Code::kIo, "its cgroup is still in use"};
+  shell().submit(DeletePod{.uid = "u1"});
+  loop_.run();
+  EXPECT_EQ(std::count(diary_.begin(), diary_.end(), "remove main"), 1);
 }
 
 TEST_F(ShellTest, FiresTimers) {

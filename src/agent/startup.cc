@@ -29,39 +29,53 @@ Result<State> fresh_state(const NodeSetup& setup) {
   return state;
 }
 
-Result<void> put_away(const std::vector<std::string>& files, const Error& why, const Log& log) {
+Result<void> put_away(const std::vector<std::string>& files, const Error& why,
+                      std::string_view lost, const Log& log) {
   const auto moved = TRY(move_aside(files, wall_now()));
-  log.warning("damaged files moved aside; what they said is rebuilt from what runs",
-              {{"files", fmt::format("{}", fmt::join(moved, " "))}, {"error", why.message}});
+  log.warning(lost, {{"files", fmt::format("{}", fmt::join(moved, " "))}, {"error", why.message}});
   return {};
 }
 
 // The command that makes the checkpoint fit the configuration.
-std::string convert_advice(const std::string& path, const std::string& what) {
+std::string convert_advice(const std::string& path, const Config& config, const std::string& what) {
+  const bool is_kubelets = config.checkpoint_format == CheckpointStyle::kKubelet;
   return fmt::format(
-      "`corehold checkpoint convert {} --to v3 {} --to-file NEW` does it if no container that "
+      "`corehold checkpoint convert {} --to {} {} --to-file NEW` does it if no container that "
       "runs has to move; then put NEW in its place",
-      path, what);
+      path, is_kubelets ? "v4" : "v3", what);
 }
 
-Error other_policy(const std::string& path, const State& state, const NodeSetup& setup) {
-  return {Code::kConflict,
-          fmt::format("{}: it was written under policy {}, configured is {}; {}", path,
-                      state.policy, setup.policy->name(),
-                      convert_advice(path, fmt::format("--policy {}", setup.policy->name())))};
+Error other_policy(const std::string& path, const State& state, const FoundOn& node) {
+  const std::string_view policy = node.setup.policy->name();
+  return {
+      Code::kConflict,
+      fmt::format("{}: it was written under policy {}, configured is {}; {}", path, state.policy,
+                  policy, convert_advice(path, node.config, fmt::format("--policy {}", policy)))};
 }
 
-Error other_node(const std::string& path, const NodeSetup& setup, const Config& config,
+// `known` are the CPUs that the checkpoint names.
+Error other_node(const std::string& path, const CpuSet& known, const FoundOn& node,
                  const Error& error) {
-  const bool is_strict = config.static_options.strict_cpu_reservation;
-  const std::string options = fmt::format("--reserved {} {} --source host", setup.reserved.str(),
-                                          is_strict ? "--strict" : "--no-strict");
+  const NodeSetup& setup = node.setup;
+  const CpuSet missing = known - setup.topology->cpus();
+  if (!missing.empty()) {
+    return {Code::kConflict,
+            fmt::format("{}: {}; it names CPUs {}, which the machine lacks (it has {}): bring them "
+                        "online, or move the file away and start with --recover, which makes a new "
+                        "one from what runs",
+                        path, error.message, missing.str(), setup.topology->cpus().str())};
+  }
+  const bool is_strict = node.config.static_options.strict_cpu_reservation;
+  const bool has_spaces = node.source.find(' ') != std::string::npos;
+  const std::string options = fmt::format(
+      "--reserved {} {} --source {}", setup.reserved.str(), is_strict ? "--strict" : "--no-strict",
+      has_spaces ? fmt::format("\"{}\"", node.source) : node.source);
   return {
       Code::kConflict,
       fmt::format("{}: {}; it was written for other reserved CPUs, another machine or other "
                   "options (configured: reserved {}, {}; the machine's CPUs: {}); {}",
                   path, error.message, setup.reserved.str(), is_strict ? "strict" : "not strict",
-                  setup.topology->cpus().str(), convert_advice(path, options))};
+                  setup.topology->cpus().str(), convert_advice(path, node.config, options))};
 }
 
 // A checkpoint whose content cannot be right, whatever the node.
@@ -84,15 +98,16 @@ Result<State> verified(const std::string& path, const Config& config) {
   return error;
 }
 
-Result<State> suited(const std::string& path, State state, const NodeSetup& setup,
-                     const Config& config) {
-  if (state.policy != setup.policy->name()) return other_policy(path, state, setup);
+Result<State> suited(const std::string& path, State state, const FoundOn& node) {
+  const NodeSetup& setup = node.setup;
+  if (state.policy != setup.policy->name()) return other_policy(path, state, node);
+  const CpuSet known = state.shared | state.exclusive();
   auto started = setup.policy->start(std::move(state));
-  if (!started) return other_node(path, setup, config, started.error());
-  if (config.cpu_manager_policy != CpuManagerPolicy::kStatic) return started;
+  if (!started) return other_node(path, known, node, started.error());
+  if (node.config.cpu_manager_policy != CpuManagerPolicy::kStatic) return started;
   const auto& policy = static_cast<const StaticPolicy&>(*setup.policy);
   if (const auto checked = policy.check_start(*started); !checked) {
-    return other_node(path, setup, config, checked.error());
+    return other_node(path, known, node, checked.error());
   }
   return started;
 }
@@ -126,23 +141,20 @@ CheckpointFormat checkpoint_format(const Config& config) {
           .without_baselines = !config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)};
 }
 
-Result<FoundCpus> load_cpus(const std::string& root, const NodeSetup& setup, const Config& config,
-                            Damage damage, const Log& log) {
-  const std::string path = checkpoint_path(root);
-  auto state = verified(path, config);
-  if (state) {
-    return FoundCpus{.state = TRY(suited(path, *std::move(state), setup, config))};
-  }
+Result<FoundCpus> load_cpus(const FoundOn& node, Damage damage, const Log& log) {
+  const std::string path = checkpoint_path(node.root);
+  auto state = verified(path, node.config);
+  if (state) return FoundCpus{.state = TRY(suited(path, *std::move(state), node))};
   const Error& error = state.error();
   if (error.code == Code::kNotFound) {
-    return FoundCpus{.state = TRY(fresh_state(setup)), .how = FoundCpus::How::kNone};
+    return FoundCpus{.state = TRY(fresh_state(node.setup)), .how = FoundCpus::How::kNone};
   }
   if (!is_damage(error)) return error;
   if (damage == Damage::kRefuse) {
     return Error{error.code, fmt::format("{}; {}", error.message, kRecover)};
   }
-  TRY(put_away({path}, error, log));
-  return FoundCpus{.state = TRY(fresh_state(setup)), .how = FoundCpus::How::kMoved};
+  TRY(put_away({path}, error, kLostCpus, log));
+  return FoundCpus{.state = TRY(fresh_state(node.setup)), .how = FoundCpus::How::kMoved};
 }
 
 Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& log) {
@@ -152,7 +164,7 @@ Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& l
   if (damage == Damage::kRefuse) {
     return Error{Code::kCorrupt, fmt::format("{}; {}", found.error().message, kRecover)};
   }
-  TRY(put_away(pod_store_files(path), found.error(), log));
+  TRY(put_away(pod_store_files(path), found.error(), kLostPods, log));
   FoundPods fresh = TRY(open_pods(path));
   fresh.moved = true;
   return fresh;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/log.h"
@@ -19,6 +20,15 @@ namespace corehold {
 
 // What to do about files that do not verify.
 enum class Damage { kRefuse, kMoveAside };
+
+// What is lost with a file that is moved aside.
+inline constexpr std::string_view kLostCpus =
+    "the checkpoint was damaged and is moved aside: each container that runs keeps the CPUs it "
+    "has; "
+    "what was promised to it and CPUs held for containers that do not run are lost";
+inline constexpr std::string_view kLostPods =
+    "the store was damaged and is moved aside: pods of which something runs are known again from "
+    "the runtime; pods that wait or have ended, restart counts and exits are lost";
 
 inline std::string checkpoint_path(const std::string& root) { return root + "/cpu_manager_state"; }
 inline std::string store_path(const std::string& root) { return root + "/store.db"; }
@@ -35,11 +45,18 @@ struct FoundCpus {
   How how = How::kLoaded;
 };
 
+// The node that the checkpoint must suit.
+struct FoundOn {
+  const std::string& root;
+  const std::string& source;  // of the machine: "host", "xml:FILE", "synthetic:TEXT"
+  const NodeSetup& setup;
+  const Config& config;
+};
+
 // Fails with kCorrupt for a checkpoint that does not verify, and with kConflict for one of
 // another policy, other reserved CPUs or another machine: the message says what differs
 // and which command changes it.
-Result<FoundCpus> load_cpus(const std::string& root, const NodeSetup& setup, const Config& config,
-                            Damage damage, const Log& log);
+Result<FoundCpus> load_cpus(const FoundOn& node, Damage damage, const Log& log);
 
 struct FoundPods {
   PodStore store;

@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/pod_difference.h"
+#include "cli/pod_warnings.h"
 #include "pod/pod_json.h"
 #include "pod/pod_yaml.h"
 #include "sys/file.h"
@@ -108,12 +109,19 @@ int run(const Arguments& arguments) {
   for (const Pod& pod : *pods) {
     const auto outcome = apply_one(*client, pod);
     if (!outcome) {
-      code = fail(wrap("pod " + display_name(pod), outcome.error()));
+      // The agent names the pod where it refuses it.
+      const std::string who = "pod " + display_name(pod);
+      const Error& error = outcome.error();
+      code = fail(error.message.starts_with(who + ": ") ? error : wrap(who, error));
       continue;
     }
     const int written =
         answer(fmt::format("pod {} {}\n", on_one_line(display_name(pod)), *outcome));
     code = std::max(code, written);
+    if (*outcome != "created") continue;
+    for (const std::string& warning : warnings_of(pod)) {
+      complain(fmt::format("warning: pod {}: {}", display_name(pod), warning));
+    }
   }
   return code;
 }

@@ -150,12 +150,16 @@ TEST(GetNodesAndEvents, AreTables) {
                         .count = 2};
   const FakeAgent agent(
       answering({{"GET /api/v1/nodes", ok(node_list_json({to_json(node)}, 3))},
+                 {"GET /api/v1/nodes/box", ok(to_json(node))},
                  {"GET /api/v1/events", ok(event_list_json({to_json(event)}, 3))}}));
   EXPECT_EQ(run("get nodes " + agent.option()).text,
             "NAME  STATUS  CPUS  ALLOCATABLE  POLICY  CONFINEMENT  VERSION          AGE\n"
             "box   Ready   16    14           static  affinity     corehold-v0.1.0  -\n"
             "\n"
             "note  no cgroup can be written\n");
+  EXPECT_EQ(run("get nodes box " + agent.option()).text, run("get nodes " + agent.option()).text);
+  EXPECT_EQ(run("get nodes other " + agent.option() + " 2>/dev/null").code, 1);
+  EXPECT_EQ(run("get events -A " + agent.option()).text, run("get events " + agent.option()).text);
   EXPECT_EQ(run("get events " + agent.option()).text,
             "LAST  TYPE     REASON       OBJECT       MESSAGE\n"
             "-     Warning  FailedStart  pod/db/pg-0  no such file (x2)\n");
@@ -256,6 +260,23 @@ TEST(Apply, LeavesWhatIsThereAloneAndSaysHowItDiffers) {
   EXPECT_EQ(outcome.text,
             "corehold: pod default/web: it is there already, with another spec.containers; "
             "corehold delete pod default/web first\n");
+}
+
+TEST(Apply, NamesThePodOnceAndWarnsOfWhatIsHardlyMeant) {
+  const FakeAgent refusing(answering(
+      {{"POST " + kPods, refusal(StatusReason::kInvalid, "pod default/web: no command")}}));
+  const std::string file = refusing.directory() + "/pods.yaml";
+  std::string manifest = kManifest;
+  manifest.replace(manifest.find("command"), 7, "comand");
+  std::ofstream(file) << manifest;
+  EXPECT_EQ(run("apply -f " + file + " " + refusing.option() + " 2>&1").text,
+            "corehold: pod default/web: no command\n");
+  const FakeAgent agent(
+      answering({{"POST " + kPods,
+                  {.status = 201, .body = json::serialize(pod_object(kManifest, "Pending"))}}}));
+  EXPECT_EQ(run("apply -f " + file + " " + agent.option() + " 2>&1 >/dev/null").text,
+            "corehold: warning: pod default/web: spec.containers[0].comand: is not a known field; "
+            "did you mean command?\n");
 }
 
 TEST(Apply, RefusesWhatIsNoPod) {

@@ -190,7 +190,11 @@ std::string render_config_table(const std::string& file, const CheckedConfig& ch
   for (const auto& [name, value] : rows) {
     text += fmt::format("{:<9}  {}\n", name, on_one_line(value));
   }
-  if (!checked.notes.empty()) text += "\n";
+  if (!checked.warnings.empty() || !checked.notes.empty()) text += "\n";
+  for (ConfigRemark warning : checked.warnings) {
+    warning.message.insert(0, "warning: ");
+    text += render_remark(file, warning) + "\n";
+  }
   for (const ConfigRemark& note : checked.notes) text += render_remark(file, note) + "\n";
   return text;
 }
@@ -199,6 +203,7 @@ std::string render_config_json(const std::string& file, const CheckedConfig& che
   json::object root{{"file", on_one_line(file)},
                     {"valid", checked.mistakes.empty()},
                     {"mistakes", remarks_json(checked.mistakes)},
+                    {"warnings", remarks_json(checked.warnings)},
                     {"notes", remarks_json(checked.notes)}};
   if (checked.mistakes.empty()) root["settings"] = settings_json(checked.config);
   return json::serialize(root) + "\n";

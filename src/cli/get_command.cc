@@ -129,9 +129,16 @@ Result<std::string> show_pods(const AgentClient& client, const Arguments& argume
 }
 
 Result<std::string> show_nodes(const AgentClient& client, const Arguments& arguments) {
-  const json::value answer = TRY(client.get("/api/v1/nodes"));
+  if (arguments.name.empty()) {
+    const json::value answer = TRY(client.get("/api/v1/nodes"));
+    if (arguments.format == "json") return json_text(answer);
+    return render_nodes_table(TRY(read_items(answer, node_summary)), wall_now());
+  }
+  const json::value answer = TRY(client.get("/api/v1/nodes/" + url_escape(arguments.name)));
   if (arguments.format == "json") return json_text(answer);
-  return render_nodes_table(TRY(read_items(answer, node_summary)), wall_now());
+  std::vector<NodeSummary> nodes;
+  nodes.push_back(TRY(node_summary(answer)));
+  return render_nodes_table(nodes, wall_now());
 }
 
 Result<std::string> show_events(const AgentClient& client, const Arguments& arguments) {
@@ -204,14 +211,18 @@ void add_get(CLI::App& root, int& exit_code) {
 
   arguments = shared();
   CLI::App& nodes = add_kind(*get, exit_code, "nodes", "Show the node", show_nodes, arguments);
+  nodes.add_option("NAME", arguments->name, "Only this one");
   add_format(nodes, *arguments, {"table", "json"});
   nodes.footer("Examples:\n  corehold get nodes\n  corehold get nodes -o json");
 
   arguments = shared();
   CLI::App& events =
       add_kind(*get, exit_code, "events", "Show what has happened", show_events, arguments);
-  events.add_option("-n,--namespace", arguments->namespace_name, "Only of pods of this namespace")
-      ->type_name("NAMESPACE");
+  CLI::Option* of = events.add_option("-n,--namespace", arguments->namespace_name,
+                                      "Only of pods of this namespace");
+  of->type_name("NAMESPACE");
+  events.add_flag("-A,--all-namespaces", arguments->all_namespaces, "Of all namespaces (default)")
+      ->excludes(of);
   add_format(events, *arguments, {"table", "json"});
   events.footer("Examples:\n  corehold get events\n  corehold get events -n db -o json");
 }

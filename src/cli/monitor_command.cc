@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/cli.h"
+#include "cli/open_files.h"
 #include "runtime/monitor.h"
 
 namespace corehold {
@@ -16,7 +17,10 @@ void add_monitor(CLI::App& root, int& exit_code) {
   command->group("");
   const auto directory = std::make_shared<std::string>();  // outlives this call, with the callback
   command->add_option("DIR", *directory, "The container's directory")->required();
-  command->callback([directory, &exit_code] { exit_code = run_monitor(*directory); });
+  command->callback([directory, &exit_code] {
+    restore_open_files();
+    exit_code = run_monitor(*directory);
+  });
 }
 
 }  // namespace corehold

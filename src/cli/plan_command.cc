@@ -35,7 +35,8 @@ constexpr const char* kFooter =
     "\n"
     "The machine is this one, or --topology: host, xml:FILE or synthetic:TEXT, as for\n"
     "`corehold topology --source`. Without --config a plan is made for policy static with the\n"
-    "core of the lowest CPU reserved and topology manager policy none.\n"
+    "core of the lowest CPU reserved (on a machine of one core that CPU alone) and topology\n"
+    "manager policy none.\n"
     "\n"
     "A plan that refuses pods is an answer: the exit code is 0. It is 1 for input that cannot be\n"
     "read, with every mistake of the configuration at its line.\n"
@@ -65,12 +66,10 @@ int bad_usage(const std::string& message) {
 Result<std::vector<PodFile>> read_files(const std::vector<std::string>& names) {
   std::vector<PodFile> files;
   for (const std::string& name : names) {
-    if (name == "-") {
-      files.push_back({.name = "standard input",
-                       .text = TRY(read_stream(STDIN_FILENO, "standard input", kMaxPodListBytes))});
-    } else {
-      files.push_back({.name = name, .text = TRY(read_file(name, kMaxPodListBytes))});
-    }
+    PodFile& file = files.emplace_back();
+    file.name = name == "-" ? "standard input" : name;
+    file.text = TRY(name == "-" ? read_stream(STDIN_FILENO, file.name, kMaxPodListBytes)
+                                : read_file(name, kMaxPodListBytes));
   }
   return files;
 }

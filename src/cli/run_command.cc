@@ -15,6 +15,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "api/node_object.h"
 #include "api/run_message.h"
 #include "base/code.h"
 #include "base/utf8.h"
@@ -101,10 +102,9 @@ Result<Words> words_of(const CLI::App& command) {
 }
 
 Result<RunRequest> request_of(const Arguments& arguments, const Words& words) {
-  RunRequest request{.name = arguments.name,
-                     .cpus = TRY(count_of(arguments.cpus)),
-                     .memory = arguments.memory,
-                     .wait = arguments.wait};
+  const auto cpus = TRY(count_of(arguments.cpus));
+  RunRequest request{
+      .name = arguments.name, .cpus = cpus, .memory = arguments.memory, .wait = arguments.wait};
   if (!arguments.memory.empty()) {
     const auto amount = Quantity::parse(arguments.memory);
     if (!amount || amount->sign() <= 0) {
@@ -151,6 +151,16 @@ void wait_for_release(HttpStream& stream) {
   }
 }
 
+// Whether the node's CPUs are not there. An agent that does not say is a real one.
+bool is_simulation(const AgentClient& client) {
+  const auto answer = client.get("/api/v1/nodes");
+  if (!answer || !answer->is_object()) return false;
+  const boost::json::value* items = answer->get_object().if_contains("items");
+  if (items == nullptr || !items->is_array() || items->get_array().empty()) return false;
+  const auto node = node_summary(items->get_array().front());
+  return node && node->confinement == "simulated";
+}
+
 int refused(const Error& error, const Arguments& arguments) {
   complain(error.message);
   if (error.code == Code::kExhausted && !arguments.wait) {
@@ -176,10 +186,12 @@ int run(const Arguments& arguments, const Words& words) {
   if (!stream) return refused(stream.error(), arguments);
   const auto granted = wait_for_grant(*stream);
   if (!granted) return refused(granted.error(), arguments);
+  const bool is_simulated = is_simulation(*client);
   if (arguments.verbose) {
-    complain(fmt::format("pod {} runs on CPUs {}", granted->pod,
+    complain(fmt::format("pod {} {} CPUs {}", granted->pod, is_simulated ? "has" : "runs on",
                          granted->cpus.empty() ? "of everybody (policy none)" : granted->cpus));
   }
+  if (is_simulated) complain("simulated: runs unconfined on this machine");
   const auto code = child->run();
   if (!code) {
     complain(code.error().message);
@@ -197,7 +209,9 @@ void add_run(CLI::App& root, int& exit_code) {
   command->add_option("--cpus", arguments->cpus, "How many CPUs")->type_name("N")->required();
   command->add_option("--name", arguments->name, "What the pod is called (default: thought up)")
       ->type_name("NAME");
-  command->add_option("--memory", arguments->memory, "Memory to book, such as 2Gi")
+  command
+      ->add_option("--memory", arguments->memory,
+                   "Memory to book where memoryManagerPolicy is Static")
       ->type_name("SIZE");
   command->add_flag("--wait", arguments->wait, "Wait until the CPUs can be had");
   command->add_flag("-v,--verbose", arguments->verbose, "Say which CPUs it gets");

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "api/node_object.h"
 #include "api/run_message.h"
 #include "cli/agent_testing.h"
 #include "cli/testing.h"
@@ -39,27 +40,47 @@ void grant(const HttpExchangePtr& exchange) {
   exchange->end();
 }
 
+// Answers requests for CPUs as it is told, and says what kind of node it is.
+class RunAgent : public FakeAgent {
+ public:
+  explicit RunAgent(const Handler& handler, const std::string& confinement = "cgroup v2")
+      : FakeAgent([=](const HttpExchangePtr& exchange) {
+          if (exchange->request().method != "GET") return handler(exchange);
+          const json::object node = to_json(NodeView{.name = "box", .confinement = confinement});
+          answer_with(exchange, 200, json::serialize(node_list_json(json::array{node}, 1)));
+        }) {}
+};
+
 std::string arguments(const FakeAgent& agent, const std::string& rest) {
   return fmt::format("run {} {}", agent.option(), rest);
 }
 
 TEST(Run, EndsWithTheExitCodeOfTheCommand) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   EXPECT_EQ(run(arguments(agent, "--cpus 2 -- true")).code, 0);
   EXPECT_EQ(run(arguments(agent, "--cpus 2 -- sh -c 'exit 7'")).code, 7);
   EXPECT_EQ(run(arguments(agent, "--cpus 2 -- sh -c 'kill -TERM $$'")).code, 128 + SIGTERM);
   EXPECT_EQ(run(arguments(agent, "--cpus 2 -- sh -c 'kill -KILL $$'")).code, 128 + SIGKILL);
 }
 
+TEST(Run, SaysThatASimulatedNodeConfinesNothing) {
+  const RunAgent agent(grant, "simulated");
+  EXPECT_EQ(run(arguments(agent, "--cpus 2 -- echo hello 2>&1")).text,
+            "corehold: simulated: runs unconfined on this machine\nhello\n");
+  EXPECT_EQ(run(arguments(agent, "--cpus 2 -v -- echo hello 2>&1")).text,
+            "corehold: pod default/app has CPUs 2-3\n"
+            "corehold: simulated: runs unconfined on this machine\nhello\n");
+}
+
 TEST(Run, SaysNothingOfItsOwn) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   EXPECT_EQ(run(arguments(agent, "--cpus 2 -- echo hello 2>&1")).text, "hello\n");
   EXPECT_EQ(run(arguments(agent, "--cpus 2 -v -- echo hello 2>&1")).text,
             "corehold: pod default/app runs on CPUs 2-3\nhello\n");
 }
 
 TEST(Run, GivesTheCommandEveryWordAsItIs) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   EXPECT_EQ(
       run(arguments(agent, "--cpus 1 -- printf '<%s>' '[a,b]' '{}' '' -- -x --help get %%")).text,
       "<[a,b]><{}><><--><-x><--help><get><%%>");
@@ -67,19 +88,20 @@ TEST(Run, GivesTheCommandEveryWordAsItIs) {
 }
 
 TEST(Run, PassesOnInputEnvironmentAndDirectory) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   EXPECT_EQ(run(arguments(agent, "--cpus 1 -- cat"), "printf typed |").text, "typed");
   EXPECT_EQ(run(arguments(agent, "--cpus 1 -- sh -c 'echo $ODD; pwd'"), "ODD=1").text,
             "1\n" COREHOLD_SOURCE_DIR "\n");
 }
 
 TEST(Run, TellsTheAgentWhoWaits) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   run(arguments(agent, "--cpus 2 --name app --memory 1Gi --wait -- sh -c 'exit 0' '\xff'"));
   const std::string asked = agent.requests();
   const std::string_view begin = "POST /apis/corehold.dev/v1alpha1/run ";
   ASSERT_TRUE(asked.starts_with(begin)) << asked;
-  const auto request = run_request_from_json(json::parse(asked.substr(begin.size())));
+  const std::string body = asked.substr(begin.size(), asked.find('\n') - begin.size());
+  const auto request = run_request_from_json(json::parse(body));
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->name, "app");
   EXPECT_EQ(request->cpus, 2);
@@ -92,7 +114,7 @@ TEST(Run, TellsTheAgentWhoWaits) {
 
 // The child may use any CPU and waits until it is let go.
 TEST(Run, StartsNothingBeforeTheGrant) {
-  const FakeAgent agent([](const HttpExchangePtr& exchange) {
+  const RunAgent agent([](const HttpExchangePtr& exchange) {
     const auto request = run_request_from_json(json::parse(exchange->request().body));
     std::ifstream file(fmt::format("/proc/{}/cmdline", request->pid));
     const std::string words{std::istreambuf_iterator<char>(file), {}};
@@ -106,7 +128,7 @@ TEST(Run, StartsNothingBeforeTheGrant) {
 }
 
 TEST(Run, SaysWhyTheCpusCannotBeHad) {
-  const FakeAgent agent([](const HttpExchangePtr& exchange) {
+  const RunAgent agent([](const HttpExchangePtr& exchange) {
     answer_with(exchange, 409, json::serialize(to_json(kRefused)));
   });
   const Outcome plain = run(arguments(agent, "--cpus 2 -- echo no 2>&1"));
@@ -117,7 +139,7 @@ TEST(Run, SaysWhyTheCpusCannotBeHad) {
 }
 
 TEST(Run, ARefusalThatWaitingCannotHelpHasNoHint) {
-  const FakeAgent agent([](const HttpExchangePtr& exchange) {
+  const RunAgent agent([](const HttpExchangePtr& exchange) {
     const ApiStatus status{.reason = StatusReason::kInvalid, .message = "3 is not whole cores"};
     exchange->begin(200, "application/json");
     exchange->write(line_of(kWaiting));
@@ -133,7 +155,7 @@ TEST(Run, ARefusalThatWaitingCannotHelpHasNoHint) {
 }
 
 TEST(Run, WaitsForTheGrant) {
-  const FakeAgent agent([](const HttpExchangePtr& exchange) {
+  const RunAgent agent([](const HttpExchangePtr& exchange) {
     exchange->begin(200, "application/json");
     exchange->write(line_of(kWaiting));
     exchange->write(line_of(kGranted));
@@ -145,12 +167,12 @@ TEST(Run, WaitsForTheGrant) {
 }
 
 TEST(Run, AnAgentThatGoesBeforeTheGrantIsAnError) {
-  const FakeAgent dying([](const HttpExchangePtr&) { ::_exit(0); });
+  const RunAgent dying([](const HttpExchangePtr&) { ::_exit(0); });
   const Outcome gone = run(arguments(dying, "--cpus 2 -- echo no 2>&1"));
   EXPECT_EQ(gone.code, 1);
   EXPECT_NE(gone.text.find("has gone away"), std::string::npos) << gone.text;
   EXPECT_EQ(gone.text.find("no\n"), std::string::npos);
-  const FakeAgent ending([](const HttpExchangePtr& exchange) {
+  const RunAgent ending([](const HttpExchangePtr& exchange) {
     exchange->begin(200, "application/json");
     exchange->end();
   });
@@ -160,7 +182,7 @@ TEST(Run, AnAgentThatGoesBeforeTheGrantIsAnError) {
 
 // Its stream stays open until somebody kills it: here the command does.
 TEST(Run, AnAgentThatGoesAfterTheGrantIsNot) {
-  const FakeAgent agent([](const HttpExchangePtr& exchange) {
+  const RunAgent agent([](const HttpExchangePtr& exchange) {
     exchange->begin(200, "application/json");
     exchange->write(
         fmt::format("{{\"state\":\"Granted\",\"pod\":\"{}\",\"cpus\":\"1\"}}\n", ::getpid()));
@@ -173,7 +195,7 @@ TEST(Run, AnAgentThatGoesAfterTheGrantIsNot) {
 }
 
 TEST(Run, SpeaksLikeAShellOfWhatCannotBeStarted) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   const Outcome missing = run(arguments(agent, "--cpus 1 -- no-such-command 2>&1"));
   EXPECT_EQ(missing.code, 127);
   EXPECT_EQ(missing.text, "corehold: no-such-command: command not found\n");
@@ -242,7 +264,7 @@ class Client {
 };
 
 TEST(RunSignals, ThatAreSentToItGoOnToTheCommand) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   for (const int number : {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2}) {
     Client client(agent, fmt::format("trap 'exit 9' {}; echo ready; "
                                      "while :; do read line <{}/run || :; done",
@@ -254,7 +276,7 @@ TEST(RunSignals, ThatAreSentToItGoOnToTheCommand) {
 }
 
 TEST(RunSignals, ThatKillItKillTheCommand) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   Client client(agent, "echo ready; exec sleep 1000");
   EXPECT_EQ(client.line(), "ready");
   ::kill(client.pid(), SIGKILL);
@@ -331,7 +353,7 @@ class RunOnATerminal : public testing::Test {
 };
 
 TEST_F(RunOnATerminal, InterruptsTheCommandAndEndsAsItDoes) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   start(agent, "trap 'exit 3' INT; echo ready; while :; do read line; done");
   ASSERT_TRUE(shows("ready"));
   press('\x03');
@@ -339,7 +361,7 @@ TEST_F(RunOnATerminal, InterruptsTheCommandAndEndsAsItDoes) {
 }
 
 TEST_F(RunOnATerminal, ACommandThatDiesOfAnInterruptGives130) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   start(agent, "echo ready; exec sleep 1000");
   ASSERT_TRUE(shows("ready"));
   press('\x03');
@@ -347,7 +369,7 @@ TEST_F(RunOnATerminal, ACommandThatDiesOfAnInterruptGives130) {
 }
 
 TEST_F(RunOnATerminal, StopsWithTheCommandAndGoesOnWithIt) {
-  const FakeAgent agent(grant);
+  const RunAgent agent(grant);
   start(agent, "trap 'echo again; exit 4' CONT; echo ready; while :; do read line; done");
   ASSERT_TRUE(shows("ready"));
   press('\x1a');

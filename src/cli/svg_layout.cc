@@ -85,7 +85,7 @@ bool splits(const Topology& topology, const Order& order) {
 Box core_box(const Core& core) {
   Box box{.kind = Kind::kCore, .tip = fmt::format("core {}", core.id.value)};
   for (const CpuId cpu : core.cpus) {
-    box.children.push_back({.kind = Kind::kCpu, .label = std::to_string(cpu.value), .cpu = cpu});
+    box.children.push_back({.kind = Kind::kOneCpu, .label = std::to_string(cpu.value), .cpu = cpu});
   }
   return box;
 }
@@ -180,7 +180,7 @@ int best_limit(std::vector<Box>& children, const Arrangement& arrangement) {
 int label_height(const Box& box) { return box.label.empty() ? 0 : kLabelFont + 9; }
 
 void measure(Box& box, int cell_width) {
-  if (box.kind == Kind::kCpu) {
+  if (box.kind == Kind::kOneCpu) {
     box.at.width = cell_width;
     box.at.height = 22;
     return;

@@ -14,13 +14,13 @@
 namespace corehold {
 
 struct Box {
-  enum class Kind { kMachine, kSocket, kNode, kMemoryNode, kUncore, kCore, kCpu };
+  enum class Kind { kMachine, kSocket, kNode, kMemoryNode, kUncore, kCore, kOneCpu };
 
   Kind kind = Kind::kMachine;
   std::string label{};   // "NUMA 0"; empty for cores and the machine
   std::string detail{};  // "16 CPUs", shown where there is room
   std::string tip{};     // tooltip
-  CpuId cpu{};           // of a kCpu
+  CpuId cpu{};           // of a kOneCpu
   Rect at{};
   std::vector<Box> children{};
 };

@@ -166,7 +166,7 @@ class Picture {
   }
 
   void draw_box(const Box& box) {
-    if (box.kind == Box::Kind::kCpu) return draw_cpu(box);
+    if (box.kind == Box::Kind::kOneCpu) return draw_cpu(box);
     if (box.kind != Box::Kind::kMachine) {
       const Look look = look_of(box.kind);
       body_.open_group(box.tip);

@@ -81,7 +81,7 @@ RC_GTEST_PROP(TopologySvg, DrawsNoCacheAroundCpusWithoutOne, ()) {
   const Box box = layout_machine(*machine, 0, 0);
   const int caches = static_cast<int>(machine->l3_caches().size());
   RC_ASSERT(is_tidy(box));
-  RC_ASSERT(count_boxes(box, Box::Kind::kCpu) == machine->cpu_count());
+  RC_ASSERT(count_boxes(box, Box::Kind::kOneCpu) == machine->cpu_count());
   const int drawn = count_boxes(box, Box::Kind::kUncore);
   RC_ASSERT(drawn >= caches);
   RC_ASSERT((drawn == 0) == (caches == 0));

@@ -93,15 +93,26 @@ ChosenCommand chosen_command(const CLI::App& root) {
 }
 
 std::string explain_usage(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App& app = *chosen_command(root).app;
   std::vector<std::string> left = root.remaining(true);
+  if (app.get_prefix_command()) {
+    // What follows belongs to the command that is to be run.
+    left.erase(std::find(left.begin(), left.end(), "--"), left.end());
+  }
   std::erase(left, "--");
   const auto option = std::find_if(left.begin(), left.end(), [](const std::string& word) {
     return word.size() > 1 && word.front() == '-';
   });
   if (option != left.end()) {
-    return fmt::format("unknown option {:?}", option->substr(0, option->find('=')));
+    const std::string name = option->substr(0, option->find('='));
+    const bool is_address = name == "--root" || name == "--server";
+    if (app.get_option_no_throw(name) != nullptr ||
+        (is_address && !app.get_subcommands({}).empty())) {
+      return fmt::format("option {:?} comes after the whole command{}", name,
+                         is_address ? fmt::format(", as in corehold get cpus {} ...", name) : "");
+    }
+    return fmt::format("unknown option {:?}", name);
   }
-  const CLI::App& app = *chosen_command(root).app;
   const bool wants_command = !app.get_subcommands({}).empty();
   if (wants_command && left.empty()) {
     return fmt::format("no {}command given; {}", prefix_of(app), commands_of(app));
@@ -109,7 +120,8 @@ std::string explain_usage(const CLI::App& root, const CLI::ParseError& error) {
   if (wants_command) {
     return fmt::format("unknown command {:?}; {}", prefix_of(app) + left.front(), commands_of(app));
   }
-  if (!left.empty()) return fmt::format("unexpected argument {:?}", left.front());
+  if (!left.empty() && !app.get_prefix_command())
+    return fmt::format("unexpected argument {:?}", left.front());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     return explain_mismatch(app, error.what());
   }

@@ -31,6 +31,7 @@ struct ConfigRemark {
 struct CheckedConfig {
   Config config{};                       // to be used only without mistakes
   std::vector<ConfigRemark> mistakes{};  // by line
+  std::vector<ConfigRemark> warnings{};  // by line: what is allowed and hardly meant
   std::vector<ConfigRemark> notes{};     // by line: what is accepted and has no effect
   std::map<std::string, int> lines{};    // where each field stands that was given
 };

@@ -90,6 +90,11 @@ void Reading::note(const std::string& field, std::string message) {
   checked_.notes.push_back({.line = line_of(field), .field = field, .message = std::move(message)});
 }
 
+void Reading::warning(const std::string& field, std::string message) {
+  checked_.warnings.push_back(
+      {.line = line_of(field), .field = field, .message = std::move(message)});
+}
+
 void Reading::problem(const YamlProblem& problem) {
   checked_.mistakes.push_back({.line = problem.line, .message = problem.message});
 }
@@ -116,6 +121,7 @@ int Reading::line_of(std::string field) const {
 CheckedConfig Reading::finish(Config config) && {
   checked_.config = std::move(config);
   sort_by_line(checked_.mistakes);
+  sort_by_line(checked_.warnings);
   sort_by_line(checked_.notes);
   return std::move(checked_);
 }

@@ -60,6 +60,7 @@ class Reading {
   void mistake(const std::string& field, std::string message);
   void note(const Node& node, std::string message);
   void note(const std::string& field, std::string message);
+  void warning(const std::string& field, std::string message);
   void problem(const YamlProblem& problem);
 
   // Remembers where the field stands.

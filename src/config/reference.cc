@@ -24,9 +24,26 @@ A node reads one YAML file with one or both of two documents, in any order:
 - `CoreholdConfiguration`, what a kubelet has no field for. Here a field that is not listed is a mistake.
 
 `corehold config check FILE` says everything that is wrong with a file at once, each mistake with its line;
-`--topology host` also compares it with the machine. Nothing has to be given: without a file all defaults hold.
-Until there is an agent, what only a running node needs (runtime, addresses, paths, periods) is checked and
-nothing more.
+`--topology host` also compares it with the machine. No field has to be given. Mind that of a file without
+`cpuManagerPolicy` the policy is `none`, as for a kubelet: no container gets CPUs of its own, and both `config check` and
+the agent warn of it. An agent without a file (no `--config`) and `corehold plan` without one assume something more
+useful: policy `static` with the core of the lowest CPU reserved, or on a machine of one core that CPU alone.
+
+Users other than root may use a node when the file names a group of theirs; its members are then as good as root:
+
+```yaml
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+reservedSystemCPUs: "0"
+---
+apiVersion: corehold.dev/v1alpha1
+kind: CoreholdConfiguration
+listen:
+  socketGroup: corehold
+```
+
+Everything at once looks like this:
 
 ```yaml
 apiVersion: kubelet.config.k8s.io/v1beta1

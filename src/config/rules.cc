@@ -2,6 +2,7 @@
 //
 // What depends on several fields of the configuration.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -178,6 +179,29 @@ void check_runtime(const RuntimeConfig& runtime, Reading& reading) {
   }
 }
 
+// A kubelet's default, and not what somebody wants who has installed a CPU manager.
+void check_policy(const Config& config, Reading& reading) {
+  if (config.cpu_manager_policy != CpuManagerPolicy::kNone) return;
+  if (reading.is_given("cpuManagerPolicy") || reading.is_wrong("cpuManagerPolicy")) return;
+  reading.warning("cpuManagerPolicy",
+                  "not given, and so none, as for a kubelet: no exclusive CPUs will be given; set "
+                  "cpuManagerPolicy: static");
+}
+
+// Fields whose part of the node is not there yet.
+void note_absent_parts(const Config& config, Reading& reading) {
+  constexpr std::array<std::string_view, 5> kFields{"staticPodPath", "syncFrequency",
+                                                    "paths.podinfo", "paths.podResourcesSocket",
+                                                    "podinfo.annotations"};
+  for (const std::string_view name : kFields) {
+    const std::string field(name);
+    if (reading.is_given(field)) reading.note(field, "without effect yet");
+  }
+  if (reading.is_given("listen.address") && !config.listen.address.empty()) {
+    reading.note("listen.address", "without effect yet: the API is served on the Unix socket only");
+  }
+}
+
 }  // namespace
 
 void apply_rules(Draft& draft, Reading& reading) {
@@ -193,6 +217,8 @@ void apply_rules(Draft& draft, Reading& reading) {
   count_reserved(draft, reading);
   check_memory(draft, reading);
   check_runtime(config.runtime, reading);
+  check_policy(config, reading);
+  note_absent_parts(config, reading);
   if (reading.is_given("minSharedCPUs") && !config.static_options.strict_cpu_reservation) {
     reading.note("minSharedCPUs", "without effect: strict-cpu-reservation is not on");
   }

@@ -264,6 +264,37 @@ TEST(MemoryRule, HugePagesThatAKubeletRefusesAreNoted) {
                   "leaves them to the system"));
 }
 
+TEST(PolicyRule, AFileThatNamesNoPolicyIsWarnedOf) {
+  const auto warnings = [](const std::string& text) {
+    return texts_of(read_config(text).warnings);
+  };
+  EXPECT_THAT(warnings(kubelet("reservedSystemCPUs: \"0\"\n")),
+              ElementsAre("0: cpuManagerPolicy: not given, and so none, as for a kubelet: no "
+                          "exclusive CPUs will be given; set cpuManagerPolicy: static"));
+  EXPECT_EQ(warnings(corehold_document("memoryPinning: true\n")).size(), 1U);
+  EXPECT_THAT(warnings(kubelet("cpuManagerPolicy: none\n")), IsEmpty());
+  EXPECT_THAT(warnings(kubelet("cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n")),
+              IsEmpty());
+}
+
+TEST(AbsentPartRule, FieldsWhosePartIsNotThereYetAreNoted) {
+  EXPECT_THAT(
+      texts_of(read_config(corehold_document("listen:\n  address: \"127.0.0.1:1\"\n"
+                                             "paths: {podinfo: /p, podResourcesSocket: /s}\n"
+                                             "podinfo: {annotations: true}\n"))
+                   .notes),
+      ElementsAre("4: listen.address: without effect yet: the API is served on the Unix "
+                  "socket only",
+                  "5: paths.podinfo: without effect yet",
+                  "5: paths.podResourcesSocket: without effect yet",
+                  "6: podinfo.annotations: without effect yet"));
+  EXPECT_THAT(texts_of(read_config(corehold_document("listen: {address: \"\"}\n")).notes),
+              IsEmpty());
+  EXPECT_THAT(
+      texts_of(read_config(kubelet("cpuManagerPolicy: none\nstaticPodPath: /pods\n")).notes),
+      ElementsAre("4: staticPodPath: without effect yet"));
+}
+
 TEST(RuntimeRule, AnEndpointGoesWithARuntimeThatHasOne) {
   EXPECT_THAT(mistakes_in(corehold_document("runtime: {kind: nri}\n")),
               ElementsAre("3: runtime.kind: nri needs runtime.endpoint, as in "

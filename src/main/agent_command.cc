@@ -15,6 +15,7 @@
 #include "agent/agent.h"
 #include "base/code.h"
 #include "cli/config_render.h"
+#include "cli/open_files.h"
 #include "cli/output.h"
 #include "config/read_config.h"
 #include "discover/source.h"
@@ -28,7 +29,9 @@ constexpr const char* kFooter =
     "Runs in the foreground until SIGTERM or SIGINT and logs to standard error. Containers go on\n"
     "running; the next agent takes them over.\n"
     "\n"
-    "Without --config the node has policy static, with the core of the lowest CPU reserved.\n"
+    "Without --config the node has policy static, with the core of the lowest CPU reserved, or on "
+    "a\n"
+    "machine of one core that CPU alone. A --config without cpuManagerPolicy has policy none.\n"
     "\n"
     "--simulate makes a node of a machine that is not there: host, xml:FILE or synthetic:TEXT, as\n"
     "for `corehold topology --source`, or the bare TEXT. Its containers are only written down.\n"
@@ -64,6 +67,12 @@ Result<TopologySource> source_of(const std::string& text) {
   return text.find(':') != std::string::npos && bare ? bare : source;
 }
 
+// The same as `corehold checkpoint convert --source` takes it.
+std::string source_text(const std::string& simulate) {
+  if (simulate.empty()) return "host";
+  return TopologySource::parse(simulate) ? simulate : "synthetic:" + simulate;
+}
+
 void report_mistakes(const std::string& file, std::vector<ConfigRemark> mistakes) {
   for (const ConfigRemark& mistake : mistakes) report(render_remark(file, mistake));
 }
@@ -73,8 +82,10 @@ void report_mistakes(const std::string& file, std::vector<ConfigRemark> mistakes
 std::optional<Config> configure(const std::string& file, const Topology& topology, const Log& log) {
   if (file.empty()) {
     const Config config = planning_defaults(topology);
-    log.info("no --config: policy static with the core of the lowest CPU reserved",
-             {{"reserved", config.reserved_cpus.str()}});
+    log.info(
+        "no --config: policy static with the lowest CPU and its core reserved, unless the "
+        "machine has only that",
+        {{"reserved", config.reserved_cpus.str()}});
     return config;
   }
   const auto text = read_file(file, kMaxConfigBytes);
@@ -95,6 +106,9 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
   if (!mistakes.empty()) {
     report_mistakes(file, std::move(mistakes));
     return std::nullopt;
+  }
+  for (const ConfigRemark& warning : checked.warnings) {
+    log.warning(warning.message, {{"field", warning.field}, {"file", file}});
   }
   for (const ConfigRemark& note : checked.notes) {
     log.info("configuration without effect",
@@ -118,7 +132,11 @@ int run(const Arguments& arguments) {
   const auto source = is_simulated ? source_of(arguments.simulate) : TopologySource{};
   if (!source) return bad_usage(fmt::format("--simulate: {}", source.error().message));
   const Log log = Log::to_stderr(*level);
+  raise_open_files();
   auto topology = discover(*source);
+  if (!topology && is_simulated && topology.error().code == Code::kInvalid) {
+    return bad_usage(fmt::format("--simulate: {}", topology.error().message));
+  }
   if (!topology) return fail(topology.error());
   auto config = configure(arguments.config, *topology, log);
   if (!config) return kExitFailed;
@@ -133,6 +151,7 @@ int run(const Arguments& arguments) {
       {.topology = *std::move(topology),
        .config = *std::move(config),
        .root = root,
+       .source = source_text(arguments.simulate),
        .machine = is_simulated ? AgentSettings::Machine::kSimulated : AgentSettings::Machine::kThis,
        .damage = arguments.recover ? Damage::kMoveAside : Damage::kRefuse,
        .is_checked = is_checked,

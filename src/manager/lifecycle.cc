@@ -76,9 +76,8 @@ void back_off(Turn& turn, const ContainerRef& ref, ContainerState& state, const 
   if (before == 0) return;
   const milliseconds delay = doubled(kFirstBackOff, kMostBackOff, before);
   state.backing_off = true;
-  turn.warn(ref, "BackOff",
-            fmt::format("Back-off restarting failed container {}: {} s", ref.container,
-                        std::chrono::duration_cast<std::chrono::seconds>(delay).count()));
+  // The same text each time, so that it is counted rather than repeated.
+  turn.warn(ref, "BackOff", fmt::format("Back-off restarting failed container {}", ref.container));
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kRestart, ref}, .after = delay});
 }
 

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "runtime/cgroup_directory.h"
+#include "runtime/family.h"
+#include "sys/container_mark.h"
 #include "sys/file.h"
 #include "sys/kernel_file.h"
 #include "sys/process.h"
@@ -69,7 +71,7 @@ Result<std::size_t> correct(const std::vector<pid_t>& processes, const CpuSet& c
   for (const pid_t process : processes) {
     for (const pid_t thread : threads_of(process)) {
       const CpuSet now = affinity_of(thread);
-      if (now.empty() || now == cpus) continue;
+      if (now.empty() || now == cpus || has_thread_ended(thread)) continue;
       ++wrong;
       TRY(set_affinity(thread, cpus));
     }
@@ -77,19 +79,25 @@ Result<std::size_t> correct(const std::vector<pid_t>& processes, const CpuSet& c
   return wrong;
 }
 
-std::vector<pid_t> marked(const ContainerRef& container) {
-  const std::string mark =
-      fmt::format("{}={}/{}", kContainerVariable, container.pod, container.container);
-  std::vector<pid_t> found;
+std::set<pid_t> marked(std::string_view with) {
+  const std::string mark = fmt::format("{}={}", kContainerVariable, with);
+  std::set<pid_t> found;
+  if (with.empty()) return found;
   for (const pid_t pid : all_processes()) {
     const auto environment = read_kernel_file(fmt::format("/proc/{}/environ", pid));
     if (!environment) continue;
     const std::size_t at = environment->find(mark);
     if (at == std::string::npos || (at > 0 && (*environment)[at - 1] != '\0')) continue;
     const std::size_t end = at + mark.size();
-    if (end == environment->size() || (*environment)[end] == '\0') found.push_back(pid);
+    if (end == environment->size() || (*environment)[end] == '\0') found.insert(pid);
   }
   return found;
+}
+
+std::vector<pid_t> family(const Body& body) {
+  return family_of(body, [](const Neighbour& neighbour) -> Result<std::set<pid_t>> {
+    return marked(neighbour.mark);
+  });
 }
 
 }  // namespace
@@ -114,7 +122,7 @@ Result<void> Affinity::confine(const Body& body, const Confines& confines) const
   }
   if (confines.cpus.empty() || body.keeper <= 0) return {};
   for (int tries = 0; tries < kTries; ++tries) {
-    const auto wrong = correct(descendants_of(body.keeper), confines.cpus);
+    const auto wrong = correct(family(body), confines.cpus);
     if (!wrong) {
       return wrap(setting_cpus(body.container.pod, body.container.container, confines.cpus),
                   wrong.error());
@@ -138,8 +146,9 @@ Result<Sight> Affinity::look(const Body& body) const {
   const CpuSet cpus = asked_for(body);
   Sight sight{.cpus = cpus};
   if (body.keeper <= 0) return sight;
-  for (const pid_t process : descendants_of(body.keeper)) {
+  for (const pid_t process : family(body)) {
     for (const pid_t thread : threads_of(process)) {
+      if (has_thread_ended(thread)) continue;
       const CpuSet now = affinity_of(thread);
       if (cpus.empty()) {
         sight.cpus |= now;
@@ -152,16 +161,12 @@ Result<Sight> Affinity::look(const Body& body) const {
 }
 
 Result<std::size_t> Affinity::kill(const Body& body) const {
-  std::set<pid_t> members;
-  for (const pid_t pid : marked(body.container)) {
-    if (pid != body.keeper) members.insert(pid);
-  }
-  if (body.keeper > 0) {
-    for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
-  }
-  const auto found = alive(members);
-  TRY(kill_each(found));
-  return found.size();
+  return kill_members([&]() -> Result<std::set<pid_t>> {
+    auto members = marked(body.mark);
+    members.erase(body.keeper);
+    for (const pid_t pid : family(body)) members.insert(pid);
+    return members;
+  });
 }
 
 Result<bool> Affinity::remove(const Body& /*body*/) const { return true; }

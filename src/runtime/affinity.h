@@ -9,10 +9,6 @@
 
 namespace corehold {
 
-// In the environment of every process of a container, so that those whose keeper has gone
-// can be told: "pod/container".
-inline constexpr std::string_view kContainerVariable = "COREHOLD_CONTAINER";
-
 class Affinity : public Confinement {
  public:
   explicit Affinity(std::string reason) : reason_(std::move(reason)) {}

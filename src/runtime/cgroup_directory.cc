@@ -49,11 +49,6 @@ Result<void> add_members(const std::string& cgroup, std::string_view file,
   return {};
 }
 
-bool has_ended(pid_t pid) {
-  const auto status = status_of(pid);
-  return !status || status->state == 'Z' || status->state == 'X';
-}
-
 template <typename Set>
 Result<Set> read_list(const std::string& path) {
   const std::string text = TRY(read_kernel_file(path));
@@ -103,29 +98,20 @@ Result<bool> remove_cgroup(const std::string& path) {
 
 void remove_if_empty(const std::string& path) { static_cast<void>(::rmdir(path.c_str())); }
 
-std::vector<pid_t> alive(const std::set<pid_t>& pids) {
-  std::vector<pid_t> found;
-  for (const pid_t pid : pids) {
-    if (!has_ended(pid)) found.push_back(pid);
+Result<std::set<pid_t>> processes_in(const std::string& cgroup, std::string_view threads) {
+  auto processes = TRY(members_of(cgroup, "cgroup.procs"));
+  for (const pid_t thread : TRY(members_of(cgroup, threads))) {
+    if (processes.contains(thread)) continue;
+    if (const auto process = process_of(thread)) processes.insert(*process);
   }
-  return found;
-}
-
-Result<void> kill_each(const std::vector<pid_t>& pids) {
-  for (const pid_t pid : pids) {
-    if (pid <= 1 || pid == ::getpid()) continue;
-    if (::kill(pid, SIGKILL) != 0 && errno != ESRCH) {
-      return Error{Code::kIo, fmt::format("kill process {}: {}", pid, errno_name(errno))};
-    }
-  }
-  return {};
+  return processes;
 }
 
 std::vector<pid_t> outside(const std::vector<pid_t>& processes, const std::set<pid_t>& members) {
   std::vector<pid_t> found;
   for (const pid_t process : processes) {
     for (const pid_t thread : threads_of(process)) {
-      if (!members.contains(thread) && !has_ended(thread)) found.push_back(thread);
+      if (!members.contains(thread) && !has_thread_ended(thread)) found.push_back(thread);
     }
   }
   return found;

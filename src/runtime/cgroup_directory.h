@@ -34,11 +34,10 @@ Result<bool> remove_cgroup(const std::string& path);
 // The same where somebody else may still need it: what cannot be removed stays.
 void remove_if_empty(const std::string& path);
 
-// Of those that still exist and are no zombies.
-std::vector<pid_t> alive(const std::set<pid_t>& pids);
-
-// SIGKILL to each, but never to this process or the machine's first. ESRCH is no error.
-Result<void> kill_each(const std::vector<pid_t>& pids);
+// The processes of this cgroup and of all below it. `threads` is the control file that names
+// threads: of a process whose first thread has ended, or was elsewhere when it ended, only
+// the others are there.
+Result<std::set<pid_t>> processes_in(const std::string& cgroup, std::string_view threads);
 
 // The threads of these processes that are not in `members` and were not just about to end.
 std::vector<pid_t> outside(const std::vector<pid_t>& processes, const std::set<pid_t>& members);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cgroup_v1.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "runtime/cgroup_directory.h"
+#include "runtime/family.h"
 #include "sys/kernel_file.h"
 #include "sys/process.h"
 
@@ -14,6 +17,7 @@ namespace corehold {
 namespace {
 
 constexpr std::string_view kCpus = "cpuset.cpus";
+constexpr std::string_view kThreads = "tasks";
 constexpr std::string_view kMems = "cpuset.mems";
 constexpr std::int64_t kPeriod = 100'000;  // microseconds, the kernel's default
 constexpr std::int64_t kLeastQuota = 1'000;
@@ -116,7 +120,8 @@ boost::json::object CgroupV1::describe() const {
   return {{"kind", "cgroup v1"},
           {"cpuset", places_.cpuset},
           {"cpu", places_.cpu},
-          {"name", places_.name}};
+          {"name", places_.name},
+          {"freezer", places_.freezer}};
 }
 
 std::string CgroupV1::cpuset_of(const ContainerRef& container) const {
@@ -126,6 +131,37 @@ std::string CgroupV1::cpuset_of(const ContainerRef& container) const {
 
 std::string CgroupV1::cpu_of(const ContainerRef& container) const {
   return fmt::format("{}/{}/{}/{}", places_.cpu, places_.name, container.pod, container.container);
+}
+
+std::string CgroupV1::freezer_of(const ContainerRef& container) const {
+  return fmt::format("{}/{}/{}/{}", places_.freezer, places_.name, container.pod,
+                     container.container);
+}
+
+void CgroupV1::make_freezer(const ContainerRef& container) const {
+  if (places_.freezer.empty()) return;
+  const std::string top = places_.freezer + "/" + places_.name;
+  if (make_cgroup(top) && make_cgroup(top + "/" + container.pod)) {
+    static_cast<void>(make_cgroup(freezer_of(container)));
+  }
+}
+
+void CgroupV1::freeze(const ContainerRef& container) const {
+  // It takes the kernel a moment; whoever is missed is frozen the next time.
+  constexpr int kLooks = 10;
+  if (places_.freezer.empty()) return;
+  const std::string path = file_in(freezer_of(container), "freezer.state");
+  if (!write_kernel_file(path, "FROZEN")) return;
+  for (int looks = 0; looks < kLooks; ++looks) {
+    const auto now = read_kernel_file(path);
+    if (!now || *now == "FROZEN") return;
+    ::sched_yield();
+  }
+}
+
+void CgroupV1::thaw(const ContainerRef& container) const {
+  if (places_.freezer.empty()) return;
+  static_cast<void>(write_kernel_file(file_in(freezer_of(container), "freezer.state"), "THAWED"));
 }
 
 Result<void> CgroupV1::confine(const Body& body, const Confines& confines) const {
@@ -142,6 +178,7 @@ Result<void> CgroupV1::confine(const Body& body, const Confines& confines) const
                   weighed.error());
     }
   }
+  make_freezer(body.container);
   return bring_back(body);
 }
 
@@ -200,17 +237,26 @@ Result<void> CgroupV1::place(const Body& body, pid_t pid) const {
   if (!places_.cpu.empty()) {
     TRY(write_kernel_file(file_in(cpu_of(body.container), "cgroup.procs"), number));
   }
+  if (!places_.freezer.empty()) {
+    static_cast<void>(
+        write_kernel_file(file_in(freezer_of(body.container), "cgroup.procs"), number));
+  }
   forget_affinity(pid);
   return {};
 }
 
+std::vector<pid_t> CgroupV1::family(const Body& body) const {
+  return family_of(body, [this](const Neighbour& neighbour) {
+    return processes_in(cpuset_of(neighbour.container), kThreads);
+  });
+}
+
 Result<std::vector<pid_t>> CgroupV1::strays(const Body& body) const {
-  if (body.keeper <= 0) return std::vector<pid_t>{};
-  const auto family = descendants_of(body.keeper);
-  auto members = TRY(members_of(cpuset_of(body.container), "tasks"));
-  std::vector<pid_t> found = outside(family, members);
+  const auto own = family(body);
+  if (own.empty()) return own;
+  std::vector<pid_t> found = outside(own, TRY(members_of(cpuset_of(body.container), kThreads)));
   if (!places_.cpu.empty()) {
-    const auto weighed = outside(family, TRY(members_of(cpu_of(body.container), "tasks")));
+    const auto weighed = outside(own, TRY(members_of(cpu_of(body.container), kThreads)));
     found.insert(found.end(), weighed.begin(), weighed.end());
   }
   return found;
@@ -222,9 +268,12 @@ Result<void> CgroupV1::bring_back(const Body& body) const {
     if (found.empty()) return {};
     for (const pid_t thread : found) {
       const std::string number = std::to_string(thread);
-      auto moved = write_kernel_file(file_in(cpuset_of(body.container), "tasks"), number);
+      auto moved = write_kernel_file(file_in(cpuset_of(body.container), kThreads), number);
       if (moved && !places_.cpu.empty()) {
-        moved = write_kernel_file(file_in(cpu_of(body.container), "tasks"), number);
+        moved = write_kernel_file(file_in(cpu_of(body.container), kThreads), number);
+      }
+      if (moved && !places_.freezer.empty()) {
+        static_cast<void>(write_kernel_file(file_in(freezer_of(body.container), kThreads), number));
       }
       if (!moved && status_of(thread)) {
         return wrap(fmt::format("bring thread {} back into container {} (pod {})", thread,
@@ -244,23 +293,33 @@ Result<Sight> CgroupV1::look(const Body& body) const {
   return sight;
 }
 
+Result<std::set<pid_t>> CgroupV1::members(const Body& body) const {
+  auto found = TRY(processes_in(cpuset_of(body.container), kThreads));
+  if (!places_.cpu.empty()) found.merge(TRY(processes_in(cpu_of(body.container), kThreads)));
+  for (const pid_t pid : family(body)) found.insert(pid);
+  return found;
+}
+
 Result<std::size_t> CgroupV1::kill(const Body& body) const {
-  auto members = TRY(members_of(cpuset_of(body.container), "cgroup.procs"));
-  if (!places_.cpu.empty()) {
-    members.merge(TRY(members_of(cpu_of(body.container), "cgroup.procs")));
+  const auto there = TRY(members(body));
+  if (std::all_of(there.begin(), there.end(), [](pid_t pid) { return has_ended(pid); })) {
+    // One that forks and ends may have been missed in the moment between.
+    const auto again = TRY(members(body));
+    if (std::all_of(again.begin(), again.end(), [](pid_t pid) { return has_ended(pid); })) return 0;
   }
-  if (body.keeper > 0) {
-    for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
-  }
-  const auto found = alive(members);
-  TRY(kill_each(found));
-  return found.size();
+  // Who forks faster than we kill is stopped first; SIGKILL works when they may go on.
+  freeze(body.container);
+  const auto killed = kill_members([&] { return members(body); });
+  thaw(body.container);
+  if (!killed) return killed.error();
+  return std::max<std::size_t>(*killed, 1);
 }
 
 Result<bool> CgroupV1::remove(const Body& body) const {
   if (!TRY(remove_cgroup(cpuset_of(body.container)))) return false;
   if (!places_.cpu.empty() && !TRY(remove_cgroup(cpu_of(body.container)))) return false;
-  for (const std::string& hierarchy : {places_.cpuset, places_.cpu}) {
+  if (!places_.freezer.empty()) static_cast<void>(remove_cgroup(freezer_of(body.container)));
+  for (const std::string& hierarchy : {places_.cpuset, places_.cpu, places_.freezer}) {
     if (hierarchy.empty()) continue;
     const std::string top = hierarchy + "/" + places_.name;
     remove_if_empty(top + "/" + body.container.pod);

@@ -6,6 +6,8 @@
 // inside its own follow.
 #pragma once
 
+#include <set>
+
 #include "runtime/confinement.h"
 
 namespace corehold {
@@ -16,6 +18,9 @@ class CgroupV1 : public Confinement {
     std::string cpuset{};  // where the hierarchies are mounted
     std::string cpu{};     // "": there is none
     std::string name{};    // of the top cgroup
+    // "": there is none. Only to kill with: who is frozen cannot fork meanwhile. Where it does
+    // not work, killing takes longer.
+    std::string freezer{};
   };
 
   explicit CgroupV1(Places places) : places_(std::move(places)) {}
@@ -31,9 +36,15 @@ class CgroupV1 : public Confinement {
  private:
   std::string cpuset_of(const ContainerRef& container) const;
   std::string cpu_of(const ContainerRef& container) const;
+  std::string freezer_of(const ContainerRef& container) const;
+  void make_freezer(const ContainerRef& container) const;
+  void freeze(const ContainerRef& container) const;
+  void thaw(const ContainerRef& container) const;
+  Result<std::set<pid_t>> members(const Body& body) const;
   Result<void> set_cpuset(const ContainerRef& container, const Confines& confines) const;
   Result<void> check_taken(const std::string& cgroup, const CpuSet& cpus) const;
   Result<void> set_cpu(const ContainerRef& container, const Confines& confines) const;
+  std::vector<pid_t> family(const Body& body) const;
   Result<std::vector<pid_t>> strays(const Body& body) const;
   Result<void> bring_back(const Body& body) const;
 

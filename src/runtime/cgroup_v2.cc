@@ -10,12 +10,14 @@
 #include <fmt/format.h>
 
 #include "runtime/cgroup_directory.h"
+#include "runtime/family.h"
 #include "sys/kernel_file.h"
 #include "sys/process.h"
 
 namespace corehold {
 namespace {
 
+constexpr std::string_view kThreads = "cgroup.threads";
 constexpr std::int64_t kPeriod = 100'000;  // microseconds, the kernel's default
 constexpr std::int64_t kLeastQuota = 1'000;
 constexpr std::int64_t kMostWeight = 10'000;
@@ -36,6 +38,14 @@ Result<void> write_changed(const std::string& path, std::string_view text) {
   if (now && *now == text) return {};
   // The kernel takes an empty line for "nothing", and nothing for nothing at all.
   return write_kernel_file(path, text.empty() ? "\n" : text);
+}
+
+// Whether anything runs in a cgroup or below it; one that is not there holds nobody.
+Result<bool> is_populated(const std::string& cgroup) {
+  const auto events = read_kernel_file(file_in(cgroup, "cgroup.events"));
+  if (events) return events->find("populated 1") != std::string::npos;
+  if (events.error().code == Code::kNotFound) return false;
+  return events.error();
 }
 
 std::int64_t weight_of(const std::string& cgroup) {
@@ -164,14 +174,17 @@ Result<void> CgroupV2::place(const Body& body, pid_t pid) const {
   return {};
 }
 
+std::vector<pid_t> CgroupV2::family(const Body& body) const {
+  return family_of(body, [this](const Neighbour& neighbour) {
+    return processes_in(cgroup_of(neighbour.container), kThreads);
+  });
+}
+
 Result<std::vector<pid_t>> CgroupV2::strays(const Body& body) const {
-  std::vector<pid_t> found;
-  if (body.keeper <= 0) return found;
-  const auto family = descendants_of(body.keeper);
-  const auto members = TRY(members_of(cgroup_of(body.container), "cgroup.procs"));
-  for (const pid_t pid : family) {
-    if (!members.contains(pid)) found.push_back(pid);
-  }
+  auto found = family(body);
+  if (found.empty()) return found;
+  const auto members = TRY(processes_in(cgroup_of(body.container), kThreads));
+  std::erase_if(found, [&](pid_t pid) { return members.contains(pid); });
   return found;
 }
 
@@ -200,16 +213,15 @@ Result<Sight> CgroupV2::look(const Body& body) const {
 
 Result<std::size_t> CgroupV2::kill(const Body& body) const {
   const std::string own = cgroup_of(body.container);
-  auto members = TRY(members_of(own, "cgroup.procs"));
-  if (body.keeper > 0) {
-    for (const pid_t pid : descendants_of(body.keeper)) members.insert(pid);
-  }
-  const auto found = alive(members);
-  if (found.empty()) return found.size();
   // Leaves no way out for who forks faster than we kill; kernels before 5.14 have it not.
-  static_cast<void>(write_kernel_file(file_in(own, "cgroup.kill"), "1"));
-  TRY(kill_each(found));
-  return found.size();
+  if (is_cgroup(own)) static_cast<void>(write_kernel_file(file_in(own, "cgroup.kill"), "1"));
+  const std::size_t found = TRY(kill_members([&]() -> Result<std::set<pid_t>> {
+    auto members = TRY(processes_in(own, kThreads));
+    for (const pid_t pid : family(body)) members.insert(pid);
+    return members;
+  }));
+  // Somebody may be in there whom this process cannot name: another PID namespace.
+  return std::max<std::size_t>(found, TRY(is_populated(own)) ? 1 : 0);
 }
 
 Result<bool> CgroupV2::remove(const Body& body) const {

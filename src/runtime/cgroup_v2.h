@@ -36,6 +36,7 @@ class CgroupV2 : public Confinement {
   Result<void> set_cpuset(const std::string& cgroup, const Confines& confines) const;
   Result<void> set_cpu(const ContainerRef& container, const Confines& confines) const;
   Result<void> join(const std::string& cgroup, pid_t pid) const;
+  std::vector<pid_t> family(const Body& body) const;
   Result<std::vector<pid_t>> strays(const Body& body) const;
   Result<void> bring_back(const Body& body) const;
 

@@ -111,6 +111,9 @@ std::optional<CgroupV1::Places> find_v1(const std::vector<MountPoint>& mounts,
   for (const MountPoint& mount : mounts) {
     if (mount.type != "cgroup") continue;
     if (has_word(mount.options, "cpuset", ',')) places.cpuset = mount.path;
+    if (has_word(mount.options, "freezer", ',') && is_writable(mount.path)) {
+      places.freezer = mount.path;
+    }
     if (has_word(mount.options, "cpu", ',') && is_writable(mount.path)) places.cpu = mount.path;
   }
   if (places.cpuset.empty()) return std::nullopt;
@@ -160,15 +163,21 @@ Result<std::unique_ptr<Confinement>> open_confinement(const boost::json::object&
                                                     .delegated = flag_in(description, "delegated"),
                                                     .has_cpu = flag_in(description, "hasCpu")});
   } else if (kind == "cgroup v1") {
-    opened = std::make_unique<CgroupV1>(CgroupV1::Places{.cpuset = text_in(description, "cpuset"),
-                                                         .cpu = text_in(description, "cpu"),
-                                                         .name = text_in(description, "name")});
+    opened =
+        std::make_unique<CgroupV1>(CgroupV1::Places{.cpuset = text_in(description, "cpuset"),
+                                                    .cpu = text_in(description, "cpu"),
+                                                    .name = text_in(description, "name"),
+                                                    .freezer = text_in(description, "freezer")});
   } else if (kind == "affinity") {
     opened = make_affinity(text_in(description, "reason"));
   } else {
     return Error{Code::kCorrupt, fmt::format("there is no confinement {}", shown(kind))};
   }
   return opened;
+}
+
+std::string pod_mark(const ContainerRef& container) {
+  return fmt::format("{}/{}", container.pod, container.container);
 }
 
 std::int64_t cpu_weight(std::int64_t shares) {

@@ -20,8 +20,18 @@
 #include "cpuset/cpu_set.h"
 #include "pod/container_ref.h"
 #include "runtime/runtime.h"
+#include "sys/process.h"
 
 namespace corehold {
+
+// Another container whose keeper may descend from this one's: a `corehold run` inside a
+// container, or inside another `corehold run`.
+struct Neighbour {
+  ContainerRef container{};
+  std::string mark{};
+  ProcessId keeper{};
+  std::vector<ProcessId> spared{};
+};
 
 // Whose processes: those in the container's cgroup, and whoever descends from its keeper
 // (the monitor, or the client of `corehold run`), which is not one of them.
@@ -29,7 +39,15 @@ struct Body {
   ContainerRef container{};
   std::string directory{};  // where the runtime keeps the container
   pid_t keeper = 0;         // 0: gone
+  // What its processes have in their environment (container_mark.h).
+  std::string mark{};
+  // Descendants of the keeper from before, which are not of the container, nor are theirs.
+  std::vector<ProcessId> spared{};
+  std::vector<Neighbour> neighbours{};
 };
+
+// The mark of a pod's container.
+std::string pod_mark(const ContainerRef& container);
 
 // Where the kernel lets a container run.
 struct Sight {

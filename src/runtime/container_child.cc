@@ -17,7 +17,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/affinity.h"
+#include "runtime/confinement.h"
+#include "sys/container_mark.h"
 #include "sys/file.h"
 #include "sys/mount_view.h"
 
@@ -77,12 +78,10 @@ Result<void> become_user(const Launch& launch) {
 
 std::vector<std::string> environment_of(const Launch& launch) {
   const passwd* entry = ::getpwuid(launch.user ? *launch.user : ::geteuid());
-  std::map<std::string, std::string> variables{
-      {"PATH", kDefaultPath},
-      {"HOME", entry != nullptr ? entry->pw_dir : "/"},
-      {std::string(kContainerVariable),
-       fmt::format("{}/{}", launch.container.pod, launch.container.container)}};
+  std::map<std::string, std::string> variables{{"PATH", kDefaultPath},
+                                               {"HOME", entry != nullptr ? entry->pw_dir : "/"}};
   for (const auto& [name, value] : launch.environment) variables[name] = value;
+  variables[std::string(kContainerVariable)] = pod_mark(launch.container);
   std::vector<std::string> texts;
   texts.reserve(variables.size());
   for (const auto& [name, value] : variables) texts.push_back(fmt::format("{}={}", name, value));

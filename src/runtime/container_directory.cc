@@ -21,6 +21,8 @@ namespace {
 
 namespace json = boost::json;
 
+// What a directory is called that is being removed; no pod is called so.
+constexpr std::string_view kAside = ".gone-";
 constexpr std::size_t kMaxBytes = std::size_t{16} * 1024 * 1024;
 
 std::int64_t integer_in(const json::object& object, std::string_view key) {
@@ -152,11 +154,22 @@ Result<Launch> launch_from_json(const json::object& object) {
   return launch;
 }
 
+json::object process_to_json(const ProcessId& process) {
+  return {{"pid", process.pid}, {"startTime", process.start_time}};
+}
+
+ProcessId process_from_json(const json::object& object) {
+  return {.pid = static_cast<pid_t>(integer_in(object, "pid")),
+          .start_time = static_cast<std::uint64_t>(integer_in(object, "startTime"))};
+}
+
 Result<void> write_process(const std::string& path, const StoredProcess& stored) {
-  const json::object object{{"pid", stored.process.pid},
-                            {"startTime", stored.process.start_time},
-                            {"bootId", boot_id()},
-                            {"startedAt", stored.started_at.count()}};
+  json::object object = process_to_json(stored.process);
+  object["bootId"] = boot_id();
+  object["startedAt"] = stored.started_at.count();
+  json::array spared;
+  for (const ProcessId& process : stored.spared) spared.emplace_back(process_to_json(process));
+  if (!spared.empty()) object["spared"] = std::move(spared);
   return replace_file(path, json::serialize(object) + "\n");
 }
 
@@ -165,10 +178,12 @@ std::optional<StoredProcess> read_process(const std::string& path) {
   if (!text) return std::nullopt;
   const auto object = parse_object(*text);
   if (!object || text_in(*object, "bootId") != boot_id()) return std::nullopt;
-  return StoredProcess{
-      .process = {.pid = static_cast<pid_t>(integer_in(*object, "pid")),
-                  .start_time = static_cast<std::uint64_t>(integer_in(*object, "startTime"))},
-      .started_at = std::chrono::milliseconds(integer_in(*object, "startedAt"))};
+  StoredProcess stored{.process = process_from_json(*object),
+                       .started_at = std::chrono::milliseconds(integer_in(*object, "startedAt"))};
+  for (const json::value& process : array_in(*object, "spared")) {
+    if (process.is_object()) stored.spared.push_back(process_from_json(process.get_object()));
+  }
+  return stored;
 }
 
 bool is_name(std::string_view name) {
@@ -232,6 +247,15 @@ Result<std::vector<ContainerRef>> ContainerDirectory::all(const std::string& roo
   return found;
 }
 
+void ContainerDirectory::sweep(const std::string& root) {
+  const std::string top = root + "/containers";
+  const auto names = entries_of(top);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (name.starts_with(kAside)) static_cast<void>(remove_tree(fmt::format("{}/{}", top, name)));
+  }
+}
+
 Result<void> ContainerDirectory::make() const {
   TRY(take_away());
   return make_directories(path_, 0755);
@@ -248,7 +272,7 @@ Result<void> ContainerDirectory::take_away() const {
   const std::size_t name = path_.rfind('/');
   const std::size_t pod = path_.rfind('/', name - 1);
   const std::string aside =
-      fmt::format("{}/.gone-{}-{}", path_.substr(0, pod), path_.substr(pod + 1, name - pod - 1),
+      fmt::format("{}/{}{}-{}", path_.substr(0, pod), kAside, path_.substr(pod + 1, name - pod - 1),
                   path_.substr(name + 1));
   TRY(remove_tree(aside));
   if (::rename(path_.c_str(), aside.c_str()) != 0) {

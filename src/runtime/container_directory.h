@@ -32,6 +32,7 @@ struct StoredLaunch {
 struct StoredProcess {
   ProcessId process{};
   std::chrono::milliseconds started_at{};  // since the Unix epoch
+  std::vector<ProcessId> spared{};         // of a client: what was its own before
 };
 
 class ContainerDirectory {
@@ -41,6 +42,10 @@ class ContainerDirectory {
 
   // Every container there is a directory of.
   static Result<std::vector<ContainerRef>> all(const std::string& root);
+
+  // Removes what remove() and make() had put aside when they were interrupted. What cannot be
+  // removed stays, and is in nobody's way.
+  static void sweep(const std::string& root);
 
   const std::string& path() const { return path_; }
 

@@ -118,6 +118,22 @@ TEST_F(Directory, IsListedUntilItIsRemoved) {
   EXPECT_TRUE(ContainerDirectory::all(root_ + "/none")->empty());
 }
 
+TEST_F(Directory, KeepsWhatAClientHadBefore) {
+  const StoredProcess keeper{.process = {.pid = 5, .start_time = 6},
+                             .spared = {{.pid = 7, .start_time = 8}, {.pid = 9, .start_time = 10}}};
+  ASSERT_TRUE(directory().write_keeper(keeper));
+  ASSERT_TRUE(directory().read_keeper());
+  EXPECT_EQ(directory().read_keeper()->spared, keeper.spared);
+}
+
+TEST_F(Directory, IsSweptOfWhatWasBeingRemovedAndOfNothingElse) {
+  ASSERT_TRUE(make_directories(root_ + "/containers/.gone-u-other/view", 0755));
+  ASSERT_TRUE(make_directories(root_ + "/containers/.something", 0755));
+  ContainerDirectory::sweep(root_);
+  EXPECT_THAT(*entries_of(root_ + "/containers"), testing::ElementsAre(".something", "u"));
+  ContainerDirectory::sweep(root_ + "/none");
+}
+
 TEST(ContainerNames, CannotLeaveTheirDirectory) {
   for (const char* bad : {"", ".", "..", ".a", "a/b", "../x", "a\nb"}) {
     EXPECT_FALSE(check_names({"u", bad})) << bad;

@@ -7,6 +7,7 @@
 
 #include "pod/pod_json.h"
 #include "runtime/expand.h"
+#include "runtime/field_reader.h"
 #include "runtime/pod_files.h"
 #include "runtime/pod_spec.h"
 #include "runtime/pod_value.h"
@@ -22,6 +23,10 @@ Result<Variables> add_environment(const ContainerSpec& spec, const Pod& pod,
   for (const EnvironmentSpec& entry : spec.environment) {
     const std::string value =
         entry.from ? text_of(*entry.from, pod, context, {}) : TRY(expand(entry.value, variables));
+    if (value.find('\0') != std::string::npos) {
+      return Error{Code::kInvalid,
+                   fmt::format("variable {} would hold a zero byte", shown(entry.name))};
+    }
     variables[entry.name] = value;
     launch.environment.emplace_back(entry.name, value);
   }
@@ -40,6 +45,11 @@ Result<Mount> mount_of(const MountSpec& mount, const VolumeSpec& volume, const P
     if (made.sub_path.starts_with('/')) {
       return Error{Code::kInvalid, fmt::format("subPathExpr of {} gives {}, an absolute path",
                                                mount.path, made.sub_path)};
+    }
+    if (has_control_bytes(made.sub_path)) {
+      return Error{Code::kInvalid,
+                   fmt::format("subPathExpr of {} gives {}, with control characters", mount.path,
+                               shown(made.sub_path))};
     }
   }
   switch (volume.kind) {

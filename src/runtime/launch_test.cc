@@ -174,6 +174,43 @@ TEST(PodMistakes, IncludeAssignedCpusInTheEnvironment) {
                           "change: ask for it in a downwardAPI volume"));
 }
 
+TEST(PodMistakes, IncludeControlCharactersInWhatNamesFiles) {
+  EXPECT_THAT(
+      mistakes_of(pod_with(
+          R"json("command":["x"],"workingDir":"/a\u0000b","volumeMounts":[
+             {"name":"v","mountPath":"/a\u0000b"},{"name":"v","mountPath":"/c","subPath":"d\ne"},
+             {"name":"v","mountPath":"/f","subPathExpr":"g\u007f"}])json",
+          R"json("volumes":[{"name":"v","emptyDir":{}},{"name":"a\u0000","emptyDir":{}},
+             {"name":"h","hostPath":{"path":"/etc/x\u0000y"}},
+             {"name":"d","downwardAPI":{"items":[{"path":"a\tb",
+                "fieldRef":{"fieldPath":"metadata.name"}}]}}])json")),
+      ElementsAre("spec.volumes[1].name: must not hold control characters",
+                  "spec.volumes[2].hostPath.path: must not hold control characters",
+                  "spec.volumes[3].downwardAPI.items[0].path: must not hold control characters",
+                  "spec.containers[0].workingDir: must not hold control characters",
+                  "spec.containers[0].volumeMounts[0].mountPath: must not hold control characters",
+                  "spec.containers[0].volumeMounts[1].subPath: must not hold control characters",
+                  "spec.containers[0].volumeMounts[2].subPathExpr: must not hold control "
+                  "characters"));
+}
+
+TEST(MakeLaunch, RefusesAPathOrVariableThatAValueOfThePodBreaks) {
+  const auto pod = [](const std::string& note) {
+    return parse(fmt::format(
+        R"json({{"metadata":{{"name":"p","uid":"u","annotations":{{"note":"{}"}}}},"spec":{{
+            "containers":[{{"name":"main","command":["x"],"env":[{{"name":"NOTE","valueFrom":
+              {{"fieldRef":{{"fieldPath":"metadata.annotations['note']"}}}}}}],
+              "volumeMounts":[{{"name":"v","mountPath":"/a","subPathExpr":"$(NOTE)"}}]}}],
+            "volumes":[{{"name":"v","emptyDir":{{}}}}]}}}})json",
+        note));
+  };
+  EXPECT_TRUE(make_launch(pod("fine"), "main", 0, context()));
+  EXPECT_THAT(make_launch(pod("a\\nb"), "main", 0, context()).error().message,
+              HasSubstr("subPathExpr of /a gives \"a\\nb\", with control characters"));
+  EXPECT_EQ(make_launch(pod("a\\u0000b"), "main", 0, context()).error().message,
+            "variable \"NOTE\" would hold a zero byte");
+}
+
 TEST(PodMistakes, IncludeMountsThatCannotBe) {
   EXPECT_THAT(
       mistakes_of(pod_with(

@@ -33,6 +33,7 @@ namespace {
 constexpr int kNotStarted = 128;
 constexpr auto kLongestPause = std::chrono::milliseconds(20);
 constexpr int kExitTries = 10;
+constexpr std::size_t kPumpBytes = 65536;
 
 std::chrono::nanoseconds wall_clock() {
   return std::chrono::system_clock::now().time_since_epoch();
@@ -82,7 +83,10 @@ class Monitor {
       : directory_(std::move(directory)),
         launch_(std::move(stored.launch)),
         confinement_(std::move(confinement)),
-        body_{.container = launch_.container, .directory = directory_.path(), .keeper = ::getpid()},
+        body_{.container = launch_.container,
+              .directory = directory_.path(),
+              .keeper = ::getpid(),
+              .mark = pod_mark(launch_.container)},
         log_(launch_.log_path.empty() ? "/dev/null" : launch_.log_path, {}) {}
 
   // Fails when the command could not be started.
@@ -154,7 +158,7 @@ Result<void> Monitor::start() {
 }
 
 void Monitor::pump(const Descriptor& from, LogStream stream) {
-  std::array<char, 65536> buffer{};
+  std::array<char, kPumpBytes> buffer{};
   const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
   if (got <= 0) return;
   log_.write(stream, std::string_view(buffer.data(), static_cast<std::size_t>(got)), wall_clock());
@@ -170,6 +174,11 @@ void Monitor::reap() {
     if (ended <= 0) return;
     if (ended == main_) status_ = status;
   }
+}
+
+std::size_t capacity_of(const Descriptor& pipe) {
+  const int bytes = ::fcntl(pipe.get(), F_GETPIPE_SZ);
+  return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
 }
 
 // Handles whatever is there to be handled; false once both outputs are closed.
@@ -206,7 +215,10 @@ RuntimeExit Monitor::wait() {
     serve(static_cast<int>(pause.count()));
     pause = std::min(pause * 2, kLongestPause);
   }
-  while (serve(0)) {
+  // What the pipes still hold and no more: somebody else may have got hold of them, and write.
+  const std::size_t rounds =
+      std::max(capacity_of(out_.reader), capacity_of(error_.reader)) / kPumpBytes + 1;
+  for (std::size_t round = 0; round < rounds && serve(0); ++round) {
   }
   log_.finish(wall_clock());
   RuntimeExit exit{.finished_at = wall_millis()};

@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cerrno>
 
 #include <fmt/format.h>
@@ -74,10 +77,19 @@ Result<void> check_host_path(const std::string& root, const VolumeSpec& volume) 
                              "first, or use an emptyDir",
                              path, root)};
   }
-  if (volume.host_type == "DirectoryOrCreate") return make_directories(path, 0755);
-  TRY(make_directories(path.substr(0, path.rfind('/')), 0755));
-  return replace_file(path, "");
+  const Leaf leaf = volume.host_type == "DirectoryOrCreate" ? Leaf::kDirectory : Leaf::kFile;
+  return make_inside(root, path.substr(root.size() + 1), leaf);
 }
+
+// As we think of UIDs of pods: 8-4-4-4-12 hexadecimal digits.
+bool is_uuid(std::string_view name) {
+  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::equal(name.begin(), name.end(), kShape.begin(), kShape.end(), [](char own, char is) {
+    return is == '-' ? own == '-' : std::isxdigit(static_cast<unsigned char>(own)) != 0;
+  });
+}
+
+constexpr std::array kKinds{"volumes", "podinfo", "logs"};
 
 }  // namespace
 
@@ -96,8 +108,16 @@ std::string log_path(const std::string& root, const std::string& uid, const std:
   return fmt::format("{}/logs/{}/{}/{}.log", root, uid, container, attempt);
 }
 
+Result<void> make_private_tops(const std::string& root) {
+  for (const char* name : {"volumes", "podinfo", "logs", "containers"}) {
+    TRY(make_private_directory(fmt::format("{}/{}", root, name)));
+  }
+  return {};
+}
+
 Result<void> make_volumes(const std::string& root, const Pod& pod) {
   const PodSpec spec = read_spec(pod);
+  TRY(make_private_tops(root));
   for (const VolumeSpec& volume : spec.volumes) {
     Result<void> made;
     if (volume.kind == VolumeSpec::Kind::kEmptyDir) {
@@ -121,10 +141,27 @@ Result<void> remove_pod_files(const std::string& root, const std::string& uid) {
       if (::umount2(path.c_str(), MNT_DETACH) != 0) return failed("unmount", path);
     }
   }
-  for (const char* kind : {"volumes", "podinfo", "logs"}) {
+  for (const char* kind : kKinds) {
     TRY(remove_tree(fmt::format("{}/{}/{}", root, kind, uid)));
   }
   return {};
+}
+
+std::vector<std::string> sweep_pod_files(const std::string& root,
+                                         const std::set<std::string>& known) {
+  std::set<std::string> unknown;
+  for (const char* kind : kKinds) {
+    const auto names = entries_of(fmt::format("{}/{}", root, kind));
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      if (is_uuid(name) && !known.contains(name)) unknown.insert(name);
+    }
+  }
+  std::vector<std::string> removed;
+  for (const std::string& uid : unknown) {
+    if (remove_pod_files(root, uid)) removed.push_back(uid);
+  }
+  return removed;
 }
 
 }  // namespace corehold

@@ -8,7 +8,9 @@
 //   containers/<uid>/<container>   the runtime's own (container_directory.h)
 #pragma once
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "pod/pod.h"
@@ -21,6 +23,10 @@ std::string podinfo_path(const std::string& root, const std::string& uid,
 std::string log_path(const std::string& root, const std::string& uid, const std::string& container,
                      int attempt);
 
+// Makes the directories at the top, for the agent alone: what containers write and are told is
+// nobody else's. A container sees its own by mounts, whatever user it runs as. Idempotent.
+Result<void> make_private_tops(const std::string& root);
+
 // Makes the pod's emptyDir volumes and checks that its hostPath volumes are what the pod
 // says they are. Idempotent; to be called before a container of the pod is started.
 // Nothing is made outside the root: a path that is missing there is an error.
@@ -29,5 +35,10 @@ Result<void> make_volumes(const std::string& root, const Pod& pod);
 // Unmounts and removes what the pod has, except what the runtime keeps of containers.
 // Idempotent.
 Result<void> remove_pod_files(const std::string& root, const std::string& uid);
+
+// Removes what pods have left that nobody knows any more: directories named by a UUID that is
+// not among `known`. What cannot be removed stays. Says which were removed.
+std::vector<std::string> sweep_pod_files(const std::string& root,
+                                         const std::set<std::string>& known);
 
 }  // namespace corehold

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "pod/json_field.h"
+#include "runtime/field_reader.h"
 #include "runtime/pod_value.h"
 
 namespace corehold {
@@ -18,15 +19,13 @@ namespace {
 
 namespace json = boost::json;
 
-const json::object kNoObject{};
-
 bool is_absolute(std::string_view path) { return path.starts_with('/'); }
 
 bool has_dot_dot(std::string_view path) {
   return fmt::format("/{}/", path).find("/../") != std::string::npos;
 }
 
-class SpecReader {
+class SpecReader : private FieldReader {
  public:
   explicit SpecReader(const Pod& pod) : pod_(pod) {}
 
@@ -43,83 +42,11 @@ class SpecReader {
     if (!array_at(spec, path, "ephemeralContainers").empty()) {
       add(path / "ephemeralContainers", "not supported");
     }
+    spec_.mistakes = take_mistakes();
     return std::move(spec_);
   }
 
  private:
-  void add(const Path& path, std::string_view problem) {
-    spec_.mistakes.push_back(fmt::format("{}: {}", path.str(), problem));
-  }
-
-  template <typename T>
-  T kept(Result<T> result, T fallback) {
-    if (result) return *std::move(result);
-    spec_.mistakes.push_back(result.error().message);
-    return fallback;
-  }
-
-  const json::object& object_at(const json::object& object, const Path& path,
-                                std::string_view key) {
-    const json::object* found = kept<const json::object*>(object_field(object, path, key), nullptr);
-    return found != nullptr ? *found : kNoObject;
-  }
-
-  json::array array_at(const json::object& object, const Path& path, std::string_view key) {
-    const json::array* found = kept<const json::array*>(array_field(object, path, key), nullptr);
-    return found != nullptr ? *found : json::array{};
-  }
-
-  std::string text_at(const json::object& object, const Path& path, std::string_view key) {
-    return kept<std::string>(string_field(object, path, key), "");
-  }
-
-  bool flag_at(const json::object& object, const Path& path, std::string_view key) {
-    const json::value* found = field(object, key);
-    if (found == nullptr) return false;
-    if (!found->is_bool()) add(path / key, "must be true or false");
-    return found->is_bool() && found->get_bool();
-  }
-
-  std::optional<std::int64_t> number_at(const json::object& object, const Path& path,
-                                        std::string_view key, std::int64_t most) {
-    const json::value* found = field(object, key);
-    if (found == nullptr) return std::nullopt;
-    if (!found->is_int64() || found->get_int64() < 0 || found->get_int64() > most) {
-      add(path / key, fmt::format("must be a number from 0 to {}", most));
-      return std::nullopt;
-    }
-    return found->get_int64();
-  }
-
-  template <typename Read>
-  void each(const json::object& object, const Path& path, std::string_view key, Read read) {
-    const json::array list = array_at(object, path, key);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const Path here = path / key / i;
-      if (list[i].is_object()) {
-        read(list[i].get_object(), here);
-      } else {
-        add(here, "must be an object");
-      }
-    }
-  }
-
-  std::vector<std::string> texts_at(const json::object& object, const Path& path,
-                                    std::string_view key) {
-    std::vector<std::string> texts;
-    const json::array list = array_at(object, path, key);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!list[i].is_string()) {
-        add(path / key / i, "must be a string");
-      } else if (list[i].get_string().find('\0') != json::string::npos) {
-        add(path / key / i, "must not hold a zero byte");
-      } else {
-        texts.emplace_back(list[i].get_string());
-      }
-    }
-    return texts;
-  }
-
   static constexpr std::int64_t kMostId = std::numeric_limits<std::int32_t>::max();
 
   void read_pod_security(const json::object& security, const Path& path) {
@@ -158,7 +85,7 @@ class SpecReader {
   // --- volumes
 
   void read_volume(const json::object& volume, const Path& path) {
-    VolumeSpec spec{.name = text_at(volume, path, "name")};
+    VolumeSpec spec{.name = name_at(volume, path, "name")};
     if (spec.name.empty()) {
       add(path / "name", "required");
     } else if (spec_.find_volume(spec.name) != nullptr) {
@@ -189,7 +116,7 @@ class SpecReader {
         "",       "Directory",  "DirectoryOrCreate", "File", "FileOrCreate",
         "Socket", "CharDevice", "BlockDevice"};
     spec.kind = VolumeSpec::Kind::kHostPath;
-    spec.host_path = text_at(source, path, "path");
+    spec.host_path = name_at(source, path, "path");
     spec.host_type = text_at(source, path, "type");
     if (!is_absolute(spec.host_path) || has_dot_dot(spec.host_path)) {
       add(path / "path",
@@ -225,7 +152,7 @@ class SpecReader {
       spec.mode = static_cast<mode_t>(*mode);
     }
     each(source, path, "items", [&](const json::object& item, const Path& at) {
-      PodInfoItem info{.path = text_at(item, at, "path")};
+      PodInfoItem info{.path = name_at(item, at, "path")};
       if (info.path.empty() || is_absolute(info.path) || has_dot_dot(info.path) ||
           info.path.starts_with("..") || info.path.ends_with('/')) {
         add(at / "path", fmt::format("{} is not a relative path without \"..\"", shown(info.path)));
@@ -285,7 +212,7 @@ class SpecReader {
     ContainerSpec spec{.name = text_at(container, path, "name")};
     spec.command = texts_at(container, path, "command");
     spec.arguments = texts_at(container, path, "args");
-    spec.working_directory = text_at(container, path, "workingDir");
+    spec.working_directory = name_at(container, path, "workingDir");
     if (spec.command.empty()) {
       add(path / "command",
           "required: a container is a program of this machine, its image is not used");
@@ -335,9 +262,9 @@ class SpecReader {
 
   void read_mount(const json::object& mount, const Path& path, ContainerSpec& spec) {
     MountSpec entry{.volume = text_at(mount, path, "name"),
-                    .path = text_at(mount, path, "mountPath"),
-                    .sub_path = text_at(mount, path, "subPath"),
-                    .sub_path_expression = text_at(mount, path, "subPathExpr"),
+                    .path = name_at(mount, path, "mountPath"),
+                    .sub_path = name_at(mount, path, "subPath"),
+                    .sub_path_expression = name_at(mount, path, "subPathExpr"),
                     .read_only = flag_at(mount, path, "readOnly")};
     if (spec_.find_volume(entry.volume) == nullptr) {
       add(path / "name", fmt::format("the pod has no volume {}", shown(entry.volume)));

@@ -141,8 +141,11 @@ Result<void> write_podinfo(const Pod& pod, const std::map<std::string, Assigned>
                        .content = text_of(item.value, pod, context, by_container),
                        .mode = mode});
     }
-    const auto written =
-        write_volume(podinfo_path(context.root, pod.uid, volume.name), files, spec.volume_group);
+    auto written = make_private_tops(context.root);
+    if (written) {
+      written =
+          write_volume(podinfo_path(context.root, pod.uid, volume.name), files, spec.volume_group);
+    }
     if (!written) {
       return wrap(fmt::format("volume {} of pod {}", volume.name, display_name(pod)),
                   written.error());

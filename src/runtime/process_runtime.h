@@ -7,8 +7,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,8 @@ struct ProcessRuntimeOptions {
   // What runs a monitor; the container's directory is added.
   std::vector<std::string> monitor{"/proc/self/exe", "monitor"};
   std::chrono::milliseconds start_timeout{60'000};
+  // Told what the operator should know, such as processes that cannot be killed.
+  std::function<void(const std::string&)> on_trouble{};
 };
 
 class ProcessRuntime : public Runtime {
@@ -49,20 +53,36 @@ class ProcessRuntime : public Runtime {
   Body body_of(const Entry& entry) const;
   RuntimeContainer seen(const Entry& entry) const;
 
-  Result<void> adopt(const ContainerRef& container, bool is_patient);
-  void list_again(const Done<std::vector<RuntimeContainer>>& done, int tries);
+  std::string mark_of(const Entry& entry) const;
+  std::vector<Neighbour> neighbours_of(const Entry& entry) const;
+  void tell_once(Entry& entry, const std::string& trouble);
 
-  Result<void> begin(Entry& entry, const Launch& launch);
+  // Listing.
+  enum class Patience { kWaits, kIsOver };
+  Result<void> adopt(const ContainerRef& container, Patience patience);
+  Result<void> adopt_without_keeper(std::unique_ptr<Entry> made, Patience patience);
+  void list_again(const Done<std::vector<RuntimeContainer>>& done,
+                  std::chrono::steady_clock::time_point until);
+
+  // Starting.
+  Result<void> check_free(const Launch& launch);
+  Result<void> record(Entry& entry);
+  void clear_place(Entry& entry);
+  Result<void> begin(Entry& entry);
   Result<void> attach(Entry& entry, const Launch& launch);
   Result<void> spawn(Entry& entry);
   Result<void> watch(Entry& entry);
+  void wait_for_start(Entry& entry);
   void listen(Entry& entry);
   bool hear_all(Entry& entry);
   void hear(Entry& entry, std::string_view line);
+
+  // Ending.
+  static bool has_keeper_gone(const Entry& entry);
+  void fail(Entry& entry, const Error& error);
   void wait_for_end(Entry& entry);
   void finish(Entry& entry);
-  void report(Entry& entry);
-  void abandon(Entry& entry);
+  void take_back(Entry& entry);
   void remove_again(const ContainerRef& container, const Done<void>& done, int tries);
   template <typename Handler>
   void later(Entry& entry, std::chrono::milliseconds after, Handler handler);
@@ -75,6 +95,8 @@ class ProcessRuntime : public Runtime {
   OnExit on_exit_;
   std::map<ContainerRef, std::unique_ptr<Entry>> entries_;
   std::uint64_t next_generation_ = 1;
+  std::set<ContainerRef> troubled_{};  // directories whose trouble was told
+  bool is_swept_ = false;              // of what an earlier agent was removing
   // Handlers of the loop may run after this object has gone; they look here first.
   std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);
 };

@@ -19,7 +19,13 @@ namespace corehold {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatience = std::chrono::seconds(20);
+
+// Shared with a callback that may come when nobody waits any more.
+template <typename T>
+std::shared_ptr<std::optional<Result<T>>> awaited() {
+  return std::make_shared<std::optional<Result<T>>>();
+}
 
 }  // namespace
 
@@ -31,10 +37,16 @@ RuntimeBench::RuntimeBench(Kind kind) : kind_(kind) {
   restart();
 }
 
-void RuntimeBench::restart() {
+void RuntimeBench::restart() { restart(ProcessRuntimeOptions{}.monitor); }
+
+void RuntimeBench::restart(std::vector<std::string> monitor) {
   runtime_.reset();
   runtime_ = std::make_unique<ProcessRuntime>(
-      loop_, ProcessRuntimeOptions{.root = root_},
+      loop_,
+      ProcessRuntimeOptions{
+          .root = root_,
+          .monitor = std::move(monitor),
+          .on_trouble = [this](const std::string& trouble) { troubles_.push_back(trouble); }},
       kind_ == Kind::kCgroup ? find_confinement({.name = name_}) : make_affinity("for a test"),
       [this](const ContainerRef& container, int attempt, const RuntimeExit& exit) {
         exits_.push_back({.container = container, .attempt = attempt, .exit = exit});
@@ -79,39 +91,40 @@ bool RuntimeBench::eventually(const std::function<bool()>& holds) {
 }
 
 Result<void> RuntimeBench::start(const Launch& launch) {
-  std::optional<Result<void>> result;
-  runtime_->start(launch, [&](Result<void> done) { result = std::move(done); });
-  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
-  return *result;
+  const auto result = awaited<void>();
+  runtime_->start(launch, [result](Result<void> done) { *result = std::move(done); });
+  if (!eventually([&] { return result->has_value(); })) return Error{Code::kIo, "no answer"};
+  return **result;
 }
 
 Result<void> RuntimeBench::update(const ContainerRef& container, const std::string& cpus) {
-  std::optional<Result<void>> result;
+  const auto result = awaited<void>();
   runtime_->update(container, {.cpus = *CpuSet::parse(cpus)},
-                   [&](Result<void> done) { result = std::move(done); });
-  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
-  return *result;
+                   [result](Result<void> done) { *result = std::move(done); });
+  if (!eventually([&] { return result->has_value(); })) return Error{Code::kIo, "no answer"};
+  return **result;
 }
 
 Result<void> RuntimeBench::signal(const ContainerRef& container, int number) {
-  std::optional<Result<void>> result;
-  runtime_->signal(container, number, [&](Result<void> done) { result = std::move(done); });
-  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
-  return *result;
+  const auto result = awaited<void>();
+  runtime_->signal(container, number, [result](Result<void> done) { *result = std::move(done); });
+  if (!eventually([&] { return result->has_value(); })) return Error{Code::kIo, "no answer"};
+  return **result;
 }
 
 Result<void> RuntimeBench::remove(const ContainerRef& container) {
-  std::optional<Result<void>> result;
-  runtime_->remove(container, [&](Result<void> done) { result = std::move(done); });
-  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
-  return *result;
+  const auto result = awaited<void>();
+  runtime_->remove(container, [result](Result<void> done) { *result = std::move(done); });
+  if (!eventually([&] { return result->has_value(); })) return Error{Code::kIo, "no answer"};
+  return **result;
 }
 
 Result<std::vector<RuntimeContainer>> RuntimeBench::list() {
-  std::optional<Result<std::vector<RuntimeContainer>>> result;
-  runtime_->list([&](Result<std::vector<RuntimeContainer>> done) { result = std::move(done); });
-  if (!eventually([&] { return result.has_value(); })) return Error{Code::kIo, "no answer"};
-  return *result;
+  const auto result = awaited<std::vector<RuntimeContainer>>();
+  runtime_->list(
+      [result](Result<std::vector<RuntimeContainer>> done) { *result = std::move(done); });
+  if (!eventually([&] { return result->has_value(); })) return Error{Code::kIo, "no answer"};
+  return **result;
 }
 
 std::optional<RuntimeContainer> RuntimeBench::look(const ContainerRef& container) {
@@ -139,7 +152,9 @@ std::vector<std::string> RuntimeBench::tops() const {
   const auto description = find_confinement({.name = name_})->describe();
   const auto text = [&](const char* key) { return std::string(description.at(key).as_string()); };
   if (is_v2()) return {text("base")};
-  return {text("cpuset") + "/" + name_, text("cpu") + "/" + name_};
+  std::vector<std::string> all{text("cpuset") + "/" + name_, text("cpu") + "/" + name_};
+  if (!text("freezer").empty()) all.push_back(text("freezer") + "/" + name_);
+  return all;
 }
 
 std::string RuntimeBench::cgroup_of(const std::string& controller,

@@ -39,8 +39,13 @@ class RuntimeBench {
   std::vector<SeenExit>& exits() { return exits_; }
   boost::asio::io_context& loop() { return loop_; }
 
+  // What the operator was told.
+  const std::vector<std::string>& troubles() const { return troubles_; }
+
   // As when the agent ends and another one begins.
   void restart();
+  // The same with another program for monitors.
+  void restart(std::vector<std::string> monitor);
 
   // A launch of /bin/sh -c SCRIPT on these CPUs, with a log.
   Launch shell(const std::string& container, const std::string& script, const std::string& cpus);
@@ -54,9 +59,9 @@ class RuntimeBench {
   // Of one container; no value: it is not listed.
   std::optional<RuntimeContainer> look(const ContainerRef& container);
 
-  // The next end that was not yet waited for; no value after ten seconds.
+  // The next end that was not yet waited for; no value after twenty seconds.
   std::optional<SeenExit> wait_for_exit();
-  // Turns the loop until it holds; false after ten seconds.
+  // Turns the loop until it holds; false after twenty seconds.
   bool eventually(const std::function<bool()>& holds);
 
   std::string log_of(const Launch& launch) const;
@@ -75,6 +80,7 @@ class RuntimeBench {
   std::string name_;
   boost::asio::io_context loop_{};
   std::vector<SeenExit> exits_{};
+  std::vector<std::string> troubles_{};
   std::size_t waited_for_ = 0;
   std::unique_ptr<ProcessRuntime> runtime_{};
 };

@@ -3,6 +3,7 @@
 // Volumes on the real kernel: seen where the pod asks for them, with nothing made on the
 // machine for that.
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -223,6 +224,51 @@ TEST_F(ContainerVolumes, AreRefusedOnTopOfSomethingElse) {
   EXPECT_THAT(output(pod("true", R"([{"name":"v","mountPath":"/etc/hostname/inner"}])",
                          R"([{"name":"v","emptyDir":{}}])")),
               HasSubstr("mount /etc/hostname/inner: "));
+}
+
+TEST_F(ContainerVolumes, AreNobodyElsesButWorkForTheUserOfThePod) {
+  // As an earlier version made them.
+  ASSERT_TRUE(make_directories(bench_.root() + "/volumes", 0755));
+  ASSERT_EQ(::chmod(bench_.root().c_str(), 0755), 0);
+  const Pod own = pod("echo text > /data/file && cat /data/file /info/name && id -u",
+                      R"([{"name":"v","mountPath":"/data"},{"name":"m","mountPath":"/memory"},
+                          {"name":"i","mountPath":"/info"}])",
+                      R"([{"name":"v","emptyDir":{}},{"name":"m","emptyDir":{"medium":"Memory"}},
+                          {"name":"i","downwardAPI":{"items":[{"path":"name",
+                             "fieldRef":{"fieldPath":"metadata.name"}}]}}])",
+                      R"({"runAsUser":65534,"runAsGroup":65534})");
+  EXPECT_EQ(output(own), "text\np65534\n");
+  for (const char* name : {"volumes", "podinfo", "containers", "logs"}) {
+    struct stat status {};
+    ASSERT_EQ(::stat(fmt::format("{}/{}", bench_.root(), name).c_str(), &status), 0) << name;
+    EXPECT_EQ(status.st_mode & 0777U, 0700U) << name;
+  }
+}
+
+TEST_F(ContainerVolumes, AreNotMadeThroughALinkBelowTheRoot) {
+  ASSERT_EQ(::symlink(host_.c_str(), (bench_.root() + "/link").c_str()), 0);
+  for (const char* type : {"DirectoryOrCreate", "FileOrCreate"}) {
+    EXPECT_THAT(output(pod("true", R"([{"name":"v","mountPath":"/data"}])",
+                           fmt::format(R"([{{"name":"v","hostPath":{{"path":"{}/link/new",
+                                           "type":"{}"}}}}])",
+                                       bench_.root(), type))),
+                HasSubstr("/link/new: ELOOP"));
+  }
+  EXPECT_THAT(*entries_of(host_), testing::IsEmpty());
+}
+
+TEST_F(ContainerVolumes, OfPodsThatNobodyKnowsAreSwept) {
+  const std::string known = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a01";
+  const std::string unknown = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a02";
+  const std::string top = bench_.root() + "/volumes/";
+  for (const std::string& name : {known, unknown, std::string("mine")}) {
+    ASSERT_TRUE(make_directories(top + name + "/v", 0755));
+  }
+  ASSERT_EQ(::mount("test", (top + unknown + "/v").c_str(), "tmpfs", 0, ""), 0);
+  ASSERT_TRUE(make_directories(bench_.root() + "/logs/" + unknown, 0755));
+  EXPECT_THAT(sweep_pod_files(bench_.root(), {known}), testing::ElementsAre(unknown));
+  EXPECT_THAT(*entries_of(top), testing::ElementsAre(known, "mine"));
+  EXPECT_THAT(*entries_of(bench_.root() + "/logs"), testing::IsEmpty());
 }
 
 TEST_F(ContainerVolumes, LeaveTheMountsOfTheMachineAlone) {

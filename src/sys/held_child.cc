@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "sys/container_mark.h"
 #include "sys/file.h"
 
 namespace corehold {
@@ -32,6 +33,14 @@ StartFailure failure_of(const std::string& command, int number) {
                                      : std::strerror(number))};
 }
 
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // CPUs that this process was kept to are no business of the command.
 void run_anywhere() {
   constexpr std::size_t kCpus = 8192;
@@ -42,7 +51,8 @@ void run_anywhere() {
 }
 
 // The child's life. Only calls that are safe after fork.
-[[noreturn]] void wait_and_exec(int channel, pid_t parent, char* const* arguments) {
+[[noreturn]] void wait_and_exec(int channel, pid_t parent, char* const* arguments,
+                                char* const* environment) {
   static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
   if (::getppid() != parent) ::_exit(kExitNotExecutable);
   static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
@@ -54,7 +64,7 @@ void run_anywhere() {
     got = ::read(channel, &byte, 1);
   } while (got < 0 && errno == EINTR);
   if (got != 1) ::_exit(kExitNotExecutable);
-  ::execvp(arguments[0], arguments);
+  ::execvpe(arguments[0], arguments, environment);
   const int number = errno;
   static_cast<void>(::write(channel, &number, sizeof(number)));
   ::_exit(number == ENOENT ? kExitNotFound : kExitNotExecutable);
@@ -138,10 +148,11 @@ Result<HeldChild> HeldChild::fork(const std::vector<std::string>& command) {
     return Error{Code::kIo, fmt::format("{}: {}", call, errno_name(errno))};
   };
   static_cast<void>(::prctl(PR_SET_CHILD_SUBREAPER, 1));
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const auto self = identify(::getpid());
+  if (!self) return Error{Code::kIo, "this process is not to be seen in /proc"};
+  const std::vector<std::string> variables = marked_environment(run_mark(*self));
+  const auto arguments = pointers_to(command);
+  const auto environment = pointers_to(variables);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return failed("socketpair");
   const pid_t parent = ::getpid();
@@ -153,7 +164,7 @@ Result<HeldChild> HeldChild::fork(const std::vector<std::string>& command) {
   }
   if (child == 0) {
     ::close(ends[0]);
-    wait_and_exec(ends[1], parent, arguments.data());
+    wait_and_exec(ends[1], parent, arguments.data(), environment.data());
   }
   ::close(ends[1]);
   // Ignored, it would take the exit code away.

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/http_client.h"
 
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <optional>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
@@ -44,29 +48,64 @@ Error gone(const std::string& path, const ErrorCode& ec) {
   return {Code::kIo, fmt::format("the agent on {} has gone away: {}", path, ec.message())};
 }
 
+Error no_answer(const std::string& path) {
+  return {Code::kIo, fmt::format("the agent at {} does not answer", path)};
+}
+
 Error cannot_connect(const std::string& path, int number) {
   if (number == ENOENT || number == ECONNREFUSED) {
     return {Code::kNotFound,
             fmt::format("no agent is listening on {}; start one with corehold agent", path)};
   }
   if (number == EACCES || number == EPERM) {
-    return {Code::kIo, fmt::format("this user may not use {} (EACCES); try again as root, or as a "
-                                   "member of the group that the agent's configuration names",
-                                   path)};
+    return {Code::kIo,
+            fmt::format("this user may not use {} (EACCES): run this as root, or let a group of "
+                        "this user use it with `listen: {{socketGroup: GROUP}}` in the "
+                        "CoreholdConfiguration of the agent's --config file",
+                        path)};
   }
+  if (number == EAGAIN) return no_answer(path);
   return {Code::kIo, fmt::format("connect to {}: {}", path, errno_name(number))};
 }
 
-Result<void> connect(asio::local::stream_protocol::socket& socket, const std::string& path) {
+Result<void> connect(asio::local::stream_protocol::socket& socket, const std::string& path,
+                     std::chrono::milliseconds patience) {
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
     return Error{Code::kInvalid,
                  fmt::format("{} is too long for a socket: {} bytes, {} are the most", path,
                              path.size(), sizeof(sockaddr_un::sun_path) - 1)};
   }
   ErrorCode ec;
-  static_cast<void>(socket.connect(asio::local::stream_protocol::endpoint(path), ec));
+  static_cast<void>(socket.open(asio::local::stream_protocol(), ec));
   if (ec) return cannot_connect(path, ec.value());
+  // By hand: a queue that is full makes this wait, and Asio would wait for ever.
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+  const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(patience - seconds);
+  const timeval bound{.tv_sec = seconds.count(), .tv_usec = rest.count()};
+  ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
+  const asio::local::stream_protocol::endpoint address(path);
+  const auto size = static_cast<socklen_t>(address.size());
+  while (::connect(socket.native_handle(), address.data(), size) != 0) {
+    if (errno != EINTR) return cannot_connect(path, errno);
+  }
   return {};
+}
+
+// Runs one operation on the socket; no value: it was not done in time and is given up.
+template <typename Begin>
+std::optional<ErrorCode> within(asio::io_context& loop,
+                                asio::local::stream_protocol::socket& socket,
+                                asio::steady_timer::time_point until, Begin begin) {
+  std::optional<ErrorCode> outcome;
+  begin([&outcome](const ErrorCode& ec, std::size_t) { outcome = ec; });
+  loop.restart();
+  loop.run_until(until);
+  if (outcome) return outcome;
+  ErrorCode ignored;
+  static_cast<void>(socket.cancel(ignored));
+  loop.restart();
+  loop.run();
+  return std::nullopt;
 }
 
 template <typename Call>
@@ -141,7 +180,8 @@ Result<HttpStream> open_stream(const std::string& socket_path, const HttpQuestio
     HttpStream stream;
     stream.connection_ = std::make_unique<HttpStream::Connection>(socket_path);
     HttpStream::Connection& own = *stream.connection_;
-    TRY(connect(own.socket, socket_path));
+    const auto until = asio::steady_timer::clock_type::now() + question.patience;
+    TRY(connect(own.socket, socket_path, question.patience));
     http::request<http::string_body> request(http::string_to_verb(question.method), question.target,
                                              11);
     request.set(http::field::host, "corehold");
@@ -149,13 +189,16 @@ Result<HttpStream> open_stream(const std::string& socket_path, const HttpQuestio
     if (!question.body.empty()) request.set(http::field::content_type, question.content_type);
     request.body() = question.body;
     request.prepare_payload();
-    ErrorCode ec =
-        uninterrupted([&](ErrorCode& error) { http::write(own.socket, request, error); });
+    const auto sent = within(own.loop, own.socket, until,
+                             [&](auto done) { http::async_write(own.socket, request, done); });
+    if (!sent) return no_answer(socket_path);
     // A server that has had enough answers all the same.
-    if (ec && ec != asio::error::broken_pipe) return gone(socket_path, ec);
-    ec = uninterrupted(
-        [&](ErrorCode& error) { http::read_header(own.socket, own.buffer, own.parser, error); });
-    if (ec) return gone(socket_path, ec);
+    if (*sent && *sent != asio::error::broken_pipe) return gone(socket_path, *sent);
+    const auto begun = within(own.loop, own.socket, until, [&](auto done) {
+      http::async_read_header(own.socket, own.buffer, own.parser, done);
+    });
+    if (!begun) return no_answer(socket_path);
+    if (*begun) return gone(socket_path, *begun);
     return stream;
   } catch (const std::exception& error) {
     return Error{Code::kIo, fmt::format("ask {}: {}", socket_path, error.what())};

@@ -5,6 +5,7 @@
 // nothing throws.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct HttpQuestion {
   std::string target = "/";  // with its query, escaped
   std::string body{};
   std::string content_type = "application/json";  // of a body
+  std::chrono::milliseconds patience{30'000};     // until the answer begins
 };
 
 struct HttpAnswer {
@@ -57,7 +59,8 @@ class HttpStream {
 };
 
 // Asks and waits for the beginning of the answer. Fails with kNotFound when nobody listens
-// there, and kIo when the caller may not, or the server goes before it answers.
+// there, and kIo when the caller may not, the server goes before it answers, or does not
+// answer in time.
 Result<HttpStream> open_stream(const std::string& socket_path, const HttpQuestion& question);
 
 // The same, and the whole answer.

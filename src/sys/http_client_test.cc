@@ -156,6 +156,52 @@ TEST_F(HttpClient, SaysThatNobodyListens) {
   EXPECT_EQ(ask(path_, {}).error().code, Code::kNotFound);
 }
 
+TEST_F(HttpClient, GivesUpOnAServerThatDoesNotAnswer) {
+  serve([](const HttpExchangePtr&) {});
+  ::kill(server_, SIGSTOP);
+  const std::string expected = "the agent at " + path_ + " does not answer";
+  const std::chrono::milliseconds patience(50);
+  EXPECT_EQ(ask(path_, {.patience = patience}).error().message, expected);
+  // More than the socket takes while nobody reads.
+  EXPECT_EQ(
+      ask(path_, {.method = "POST", .body = std::string(4'000'000, 'x'), .patience = patience})
+          .error()
+          .message,
+      expected);
+}
+
+TEST_F(HttpClient, GivesUpOnAServerThatTakesNoConnection) {
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): how the kernel wants it
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(listener, 0), 0);
+  const int waiting = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): how the kernel wants it
+  ASSERT_EQ(::connect(waiting, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(ask(path_, {.patience = std::chrono::milliseconds(50)}).error().message,
+            "the agent at " + path_ + " does not answer");
+  ::close(waiting);
+  ::close(listener);
+}
+
+TEST_F(HttpClient, TellsAUserWhoMayNotHowToBeAllowed) {
+  serve([](const HttpExchangePtr& exchange) { exchange->answer({}); });
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  } else {
+    ASSERT_EQ(::chmod(path_.c_str(), 0), 0);
+  }
+  const auto answer = ask(path_, {});
+  static_cast<void>(::seteuid(::getuid()));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().message,
+            "this user may not use " + path_ +
+                " (EACCES): run this as root, or let a group of this user use it with `listen: "
+                "{socketGroup: GROUP}` in the CoreholdConfiguration of the agent's --config file");
+}
+
 TEST_F(HttpClient, SaysThatThePathIsTooLong) {
   EXPECT_EQ(ask(std::string(200, 'x'), {}).error().code, Code::kInvalid);
 }

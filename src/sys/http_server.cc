@@ -101,6 +101,7 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
   // Drops the connection; nobody is told.
   void drop() {
     gone_ = nullptr;
+    sent_ = nullptr;
     over_ = true;
     error_code ignored;
     stream_.socket().close(ignored);
@@ -160,6 +161,10 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
     gone_ = std::move(callback);
     keep_alive_ = false;
     watch();
+  }
+
+  void on_sent(std::function<void()> callback) override {
+    if (!over_) sent_ = std::move(callback);
   }
 
  private:
@@ -245,7 +250,7 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
   }
 
   void send_next() {
-    stream_.expires_after(limits().idle);
+    // A reader may pause for as long as it likes: what waits for it is bounded.
     asio::async_write(
         stream_, asio::buffer(waiting_.front()),
         [self = shared_from_this()](const error_code& error, std::size_t) { self->sent(error); });
@@ -254,11 +259,12 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
   void sent(const error_code& error) {
     if (over_) return;
     if (error) return lose();
-    stream_.expires_never();
     waiting_bytes_ -= waiting_.front().size();
     waiting_.pop_front();
     if (!waiting_.empty()) return send_next();
-    if (complete_) finish();
+    if (complete_) return finish();
+    // A copy: it may end the stream, and so be forgotten, while it is called.
+    if (const std::function<void()> tell = sent_) tell();
   }
 
   void written(const error_code& error) {
@@ -273,6 +279,7 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
   // The answer is out.
   void finish() {
     gone_ = nullptr;
+    sent_ = nullptr;
     over_ = true;
     error_code ignored;
     stream_.socket().shutdown(Unix::socket::shutdown_both, ignored);
@@ -296,6 +303,7 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
   http::response<http::string_body> response_{};
   HttpRequest request_{};
   std::function<void()> gone_{};
+  std::function<void()> sent_{};
   std::deque<std::string> waiting_{};  // pieces to be sent; the first is on its way
   std::size_t waiting_bytes_ = 0;
   unsigned version_ = 11;

@@ -63,6 +63,11 @@ class HttpExchange {
   virtual void write(std::string text) = 0;
   virtual void end() = 0;
 
+  // Called from the loop each time all of a stream that was written so far has been taken
+  // by the peer, its beginning included: time for the next piece. Not for HEAD requests,
+  // whose answer has none.
+  virtual void on_sent(std::function<void()> callback) = 0;
+
   // Called once, from the loop, if the peer goes before the answer is complete. Until
   // answer() or begin() nothing watches for that unless this has been called.
   virtual void on_gone(std::function<void()> callback) = 0;

@@ -277,6 +277,26 @@ TEST_F(HttpServerTest, DropsAPeerThatDoesNotTakeItsStream) {
   EXPECT_EQ(gone_, 1);
 }
 
+TEST_F(HttpServerTest, TellsWhenTheNextPieceOfAStreamCanBeSent) {
+  RawClient peer(loop_, path());
+  ASSERT_TRUE(peer.send("GET /stream HTTP/1.0\r\n\r\n"));
+  turn();
+  ASSERT_NE(kept_, nullptr);
+  // Far more in all than may wait.
+  int pieces = 0;
+  kept_->on_sent([this, &pieces] {
+    if (++pieces > 100) return kept_->end();
+    kept_->write(std::string(90'000, 'x'));
+  });
+  kept_->write("begin\n");
+  turn();
+  EXPECT_LT(pieces, 100) << "nobody has read them";
+  std::string all = peer.receive();
+  EXPECT_EQ(all.size() - all.find("begin\n"), 6 + 9'000'000U);
+  EXPECT_TRUE(peer.closed());
+  EXPECT_EQ(gone_, 0);
+}
+
 TEST_F(HttpServerTest, TakesTheSocketOfADeadServerButNothingElse) {
   server_->close();
   EXPECT_FALSE(fs::exists(path()));

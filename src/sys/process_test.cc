@@ -3,12 +3,15 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,6 +70,82 @@ TEST(Processes, ThatHaveEndedDoNotRunEvenBeforeTheyAreReaped) {
   const auto family = descendants_of(::getpid());
   EXPECT_EQ(std::count(family.begin(), family.end(), pid), 0);
   ::waitpid(pid, nullptr, 0);
+}
+
+// A child of two threads, the first of which has ended.
+class HeadlessChild {
+ public:
+  HeadlessChild() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    std::thread([] {
+      while (true) ::pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  }
+  HeadlessChild(const HeadlessChild&) = delete;
+  HeadlessChild& operator=(const HeadlessChild&) = delete;
+  ~HeadlessChild() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  pid_t pid() const { return pid_; }
+  bool has_lost_its_head() const {
+    for (int tries = 0; tries < 10'000; ++tries) {
+      if (status_of(pid_)->state == 'Z') return true;
+      ::usleep(1000);
+    }
+    return false;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(Processes, WhoseFirstThreadHasEndedRunOn) {
+  const HeadlessChild child;
+  ASSERT_TRUE(child.has_lost_its_head());
+  EXPECT_EQ(status_of(child.pid())->threads, 2);
+  EXPECT_FALSE(has_ended(child.pid()));
+  EXPECT_TRUE(has_thread_ended(child.pid()));
+  EXPECT_TRUE(is_running(*identify(child.pid())));
+  EXPECT_THAT(descendants_of(::getpid()), testing::Contains(child.pid()));
+}
+
+TEST(Processes, WhoseFirstThreadHasEndedAreKilled) {
+  const HeadlessChild child;
+  ASSERT_TRUE(child.has_lost_its_head());
+  const auto only = [&]() -> Result<std::set<pid_t>> { return std::set<pid_t>{child.pid()}; };
+  EXPECT_EQ(*kill_members(only), 1U);
+  siginfo_t ended{};
+  EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(child.pid()), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(ended.si_status, SIGKILL);
+  EXPECT_TRUE(has_ended(child.pid()));
+  EXPECT_EQ(*kill_members(only), 0U);
+}
+
+TEST(Processes, WhoAreNoMembersAnyMoreAreNotKilled) {
+  const Child child;
+  int asked = 0;
+  const auto once = [&]() -> Result<std::set<pid_t>> {
+    return asked++ == 0 ? std::set<pid_t>{child.pid()} : std::set<pid_t>{};
+  };
+  EXPECT_EQ(*kill_members(once), 1U);
+  EXPECT_FALSE(has_ended(child.pid()));
+}
+
+TEST(Processes, NeverKillThemselves) {
+  const auto self = []() -> Result<std::set<pid_t>> { return std::set<pid_t>{::getpid()}; };
+  EXPECT_EQ(*kill_members(self), 1U);
+}
+
+TEST(Processes, AreFoundFromTheirAncestorsWithoutThoseOfOthers) {
+  const Child mine;
+  const Child other;
+  const auto found =
+      descendants_of(::getpid(), [&](pid_t, pid_t child) { return child != other.pid(); });
+  EXPECT_THAT(found, testing::Contains(mine.pid()));
+  EXPECT_THAT(found, testing::Not(testing::Contains(other.pid())));
 }
 
 TEST(Processes, AreFoundFromTheirAncestors) {
@@ -128,6 +207,15 @@ TEST(Processes, GetSignals) {
 TEST(Processes, HaveThreads) {
   EXPECT_THAT(threads_of(::getpid()), testing::Contains(::getpid()));
   EXPECT_THAT(threads_of(-1), testing::IsEmpty());
+  pid_t thread = 0;
+  std::optional<pid_t> process;
+  std::thread([&] {
+    thread = ::gettid();
+    process = process_of(thread);
+  }).join();
+  EXPECT_NE(thread, ::getpid());
+  EXPECT_EQ(process, ::getpid());
+  EXPECT_FALSE(process_of(-1));
 }
 
 TEST(Boot, HasAName) { EXPECT_FALSE(boot_id().empty()); }

@@ -2,6 +2,7 @@
 //
 // The whole agent on this machine's kernel. Needs root and two CPUs.
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -188,6 +189,21 @@ TEST_F(HostAgent, FollowsALogToItsEnd) {
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "one\ntwo\n");
   EXPECT_EQ(agent_.ask({.target = fmt::format("{}/talker/log?tailLines=1", kPods)}).body, "two\n");
+}
+
+TEST_F(HostAgent, LeavesContainersTheLimitOfOpenFilesItWasStartedWith) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = 200, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  const bool is_started = agent_.start({});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(is_started) << agent_.log();
+  has_pods_ = true;
+  agent_.ask({.method = "POST", .target = kPods, .body = pod_text("limited", 0, "ulimit -n")});
+  const std::string log = fmt::format("{}/limited/log?follow=true", kPods);
+  EXPECT_TRUE(comes_true([&] { return agent_.ask({.target = log}).body == "200\n"; }))
+      << agent_.ask({.target = log}).body;
 }
 
 // A small file system of its own as the root of an agent.

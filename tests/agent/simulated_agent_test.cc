@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The whole agent over its socket, on machines that are not there. Needs no root.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -135,6 +136,8 @@ TEST_F(SimulatedAgent, ShowsNodeEventsVersionAndCounters) {
   ASSERT_TRUE(is_phase("a", "Running"));
   EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/capacity/cpu"), "8");
   EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/allocatable/cpu"), "6");
+  // Of the machine that is simulated, not of this one.
+  EXPECT_EQ(agent_.field("/api/v1/nodes", "/items/0/status/capacity/memory"), "1048576Ki");
   const std::string name = agent_.field("/api/v1/nodes", "/items/0/metadata/name");
   EXPECT_EQ(agent_.field("/api/v1/nodes/" + name, "/kind"), "Node");
   EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body, HasSubstr("\"Started\""));
@@ -195,6 +198,8 @@ TEST_F(SimulatedAgent, RefusesADamagedCheckpointAndRebuildsItWhenTold) {
   EXPECT_EQ(agent_.field(kCpus, "/containers/0/assigned"), "2-3");
   EXPECT_EQ(agent_.field(fmt::format("{}/a", kPods), "/status/containerStatuses/0/restartCount"),
             "0");
+  EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body,
+              HasSubstr("the checkpoint was damaged and is moved aside"));
   bool is_kept = false;
   for (const auto& entry : fs::directory_iterator(agent_.root())) {
     if (!entry.path().filename().string().starts_with("cpu_manager_state.corrupt-")) continue;
@@ -226,6 +231,9 @@ TEST_F(SimulatedAgent, RebuildsADamagedStoreFromWhatRunsWhenTold) {
   ASSERT_TRUE(start({"--recover"})) << agent_.log();
   EXPECT_EQ(agent_.field(fmt::format("{}/a", kPods), "/metadata/uid"), uid);
   EXPECT_EQ(agent_.field(kCpus, "/containers/0/assigned"), "2-3");
+  EXPECT_THAT(agent_.log(), HasSubstr("restart counts and exits are lost"));
+  EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body,
+              HasSubstr("pods that wait or have ended, restart counts and exits are lost"));
 }
 
 TEST_F(SimulatedAgent, SaysWhatDiffersWhenTheConfigurationHasChanged) {
@@ -245,7 +253,47 @@ TEST_F(SimulatedAgent, SaysWhatDiffersWhenTheConfigurationHasChanged) {
   why = refusal({"--config", config});
   EXPECT_THAT(why, HasSubstr("not all reserved cpus"));
   EXPECT_THAT(why, HasSubstr("configured: reserved 2-3"));
-  EXPECT_THAT(why, HasSubstr("--reserved 2-3 --no-strict"));
+  EXPECT_THAT(why, HasSubstr("--to v3 --reserved 2-3 --no-strict --source "
+                             "\"synthetic:package:1 core:4 pu:2\" --to-file NEW"));
+}
+
+TEST_F(SimulatedAgent, SaysWhatToDoWhenTheMachineHasLostCpus) {
+  ASSERT_TRUE(start()) << agent_.log();
+  EXPECT_EQ(agent_.end(SIGTERM), 0);
+  const Ended ended = run_corehold({"agent", "--root", agent_.root(), "--simulate",
+                                    "package:1 core:3 pu:2", "--log-level", "error"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.errors, HasSubstr("it names CPUs 6-7, which the machine lacks (it has 0-5)"));
+  EXPECT_THAT(ended.errors, HasSubstr("move the file away and start with --recover"));
+  // And that works.
+  fs::rename(checkpoint(), agent_.root() + "/old");
+  ASSERT_TRUE(agent_.start({"--simulate", "package:1 core:3 pu:2", "--recover"})) << agent_.log();
+  EXPECT_EQ(agent_.field(kCpus, "/shared"), "0-5");
+}
+
+TEST_F(SimulatedAgent, MayOpenAsManyFilesAsTheKernelLets) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = 200, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  const bool is_started = start();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(is_started) << agent_.log();
+  rlimit found{};
+  ASSERT_EQ(::prlimit(agent_.pid(), RLIMIT_NOFILE, nullptr, &found), 0);
+  EXPECT_EQ(found.rlim_cur, before.rlim_max);
+}
+
+TEST_F(SimulatedAgent, DoesNotLetARunWaitForWhatCanNeverBe) {
+  ASSERT_TRUE(start()) << agent_.log();
+  for (const char* option : {"--verbose", "--wait"}) {
+    const Ended ended =
+        run_corehold({"run", "--root", agent_.root(), "--cpus", "7", option, "--", "true"});
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_THAT(ended.errors, HasSubstr("requested=7, available=6; free CPUs: 2-7; more than this "
+                                        "node can ever give\n"));
+    EXPECT_THAT(ended.errors, testing::Not(HasSubstr("--wait")));
+  }
 }
 
 TEST_F(SimulatedAgent, ReportsEveryMistakeOfItsConfiguration) {
@@ -258,6 +306,57 @@ TEST_F(SimulatedAgent, ReportsEveryMistakeOfItsConfiguration) {
   const std::string why = refusal({"--config", config});
   EXPECT_THAT(why, HasSubstr("node.yaml:3: "));
   EXPECT_THAT(why, HasSubstr("node.yaml:4: "));
+}
+
+TEST_F(SimulatedAgent, WarnsOfAConfigurationThatGivesNobodyCpus) {
+  const std::string config = agent_.root() + "/node.yaml";
+  const std::string head =
+      "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
+  ASSERT_TRUE(write_file_atomically(config, head + "staticPodPath: /pods\n"));
+  ASSERT_TRUE(start({"--config", config})) << agent_.log();
+  EXPECT_THAT(agent_.log(), HasSubstr("level=warning msg=\"not given, and so none, as for a "
+                                      "kubelet: no exclusive CPUs will be given; set "
+                                      "cpuManagerPolicy: static\""));
+  EXPECT_THAT(agent_.log(), HasSubstr("field=staticPodPath note=\"without effect yet\""));
+}
+
+TEST_F(SimulatedAgent, WarnsWhenEveryCpuIsReserved) {
+  const std::string config = agent_.root() + "/node.yaml";
+  ASSERT_TRUE(write_file_atomically(config,
+                                    "kind: KubeletConfiguration\n"
+                                    "apiVersion: kubelet.config.k8s.io/v1beta1\n"
+                                    "cpuManagerPolicy: static\nreservedSystemCPUs: \"0-7\"\n"));
+  ASSERT_TRUE(start({"--config", config})) << agent_.log();
+  EXPECT_THAT(agent_.log(), HasSubstr("level=warning msg=\"no exclusive CPUs can be given: all "
+                                      "are reserved or kept to be shared; reserve fewer\""));
+}
+
+TEST_F(SimulatedAgent, SendsALongLogToASlowReader) {
+  ASSERT_TRUE(start()) << agent_.log();
+  create("a", 1);
+  ASSERT_TRUE(is_phase("a", "Running"));
+  // More than may wait for a reader, and more than sockets hold.
+  constexpr std::size_t kLines = 120'000;
+  const std::string uid = agent_.field(fmt::format("{}/a", kPods), "/metadata/uid");
+  const std::string directory = fmt::format("{}/logs/{}/main", agent_.root(), uid);
+  fs::create_directories(directory);
+  std::string log;
+  for (std::size_t i = 0; i < kLines; ++i) {
+    log += fmt::format("2026-11-16T00:00:00.000000000Z stdout F {:060}\n", i);
+  }
+  ASSERT_TRUE(write_file_atomically(directory + "/0.log", log));
+  EXPECT_EQ(agent_.ask({.target = fmt::format("{}/a/log", kPods)}).body.size(), kLines * 61);
+  auto stream =
+      open_stream(agent_.socket(), {.target = fmt::format("{}/a/log?follow=true", kPods)});
+  ASSERT_TRUE(stream) << stream.error().message;
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  for (std::size_t i = 0; i < kLines; ++i) {
+    const auto line = stream->next_line();
+    ASSERT_TRUE(line && *line) << i;
+    ASSERT_EQ(**line, fmt::format("{:060}", i));
+  }
+  const HttpAnswer last = agent_.ask({.target = fmt::format("{}/a/log?tailLines=2", kPods)});
+  EXPECT_EQ(last.body, fmt::format("{:060}\n{:060}\n", kLines - 2, kLines - 1));
 }
 
 TEST_F(SimulatedAgent, KeepsItsSocketToItself) {

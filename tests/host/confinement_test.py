@@ -79,6 +79,29 @@ class ARun(NodeTest):
                 self.assertNotEqual(start_time(pid), when, f"{pid} has outlived signal {number}")
             self.check_books()
 
+    def test_leaves_what_its_shell_had_in_the_background_alone(self):
+        script = (f"sleep 1000 & echo $!; exec {self.node.binary} run --root {self.node.root} "
+                  "--cpus 1 --name taken-over -- sh -c 'sleep 1000 & wait'")
+        run = subprocess.Popen(["sh", "-c", script], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, text=True)
+        other = int(run.stdout.readline())
+        try:
+            uid = self.node.running("taken-over")
+            eventually(lambda: len(self.node.pids(uid)) >= 2, "two processes run")
+            self.node.kill()
+            self.node.start()
+            self.node.running("taken-over")
+            self.assertNotIn(other, self.node.pids(uid))
+            self.assertEqual(allowed_cpus(other), online_cpus())
+            run.terminate()
+            run.wait(60)
+            self.node.gone("taken-over")
+            self.assertIsNotNone(start_time(other), "the shell's other child was killed")
+        finally:
+            os.kill(other, signal.SIGKILL)
+            run.stdout.close()
+        self.check_books()
+
     def test_frees_its_cpu_when_it_dies_while_no_agent_is_there(self):
         run = self.node.run("--cpus", "1", "--name", "victim", "--", "sleep", "1000")
         self.node.running("victim")
