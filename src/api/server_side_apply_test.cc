@@ -158,6 +158,15 @@ TEST_F(ServerSideApply, ChangesNothingTheSecondTime) {
   EXPECT_EQ(pod_, before);
 }
 
+TEST_F(ServerSideApply, KeepsAnObjectThatIsSaidToBeEmpty) {
+  EXPECT_EQ(apply("me", R"("spec":{"volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}]})"), "");
+  EXPECT_EQ(apply("me", R"("spec":{"volumes":[{"name":"v","emptyDir":{}}]})"), "");
+  EXPECT_EQ(at("/spec/volumes"), R"([{"name":"v","emptyDir":{}}])");
+  const json::object before = pod_;
+  EXPECT_EQ(apply("me", R"("spec":{"volumes":[{"name":"v","emptyDir":{}}]})"), "");
+  EXPECT_EQ(pod_, before);
+}
+
 TEST_F(ServerSideApply, LosesAFieldToALaterUpdate) {
   EXPECT_EQ(apply("me", R"("metadata":{"labels":{"a":"1","b":"1"}})"), "");
   json::object next = pod_;
