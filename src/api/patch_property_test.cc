@@ -200,6 +200,27 @@ RC_GTEST_PROP(StrategicPatchProperty, TheDifferenceGivesTheTargetAndTwiceIsOnce,
   expect_same(apply_strategic_patch("Pod", *once, patch), to, patch);
 }
 
+// Without empty lists and objects, all the way down: of those nobody is the owner.
+json::value solid(const json::value& value) {
+  const auto is_empty = [](const json::value& one) {
+    return (one.is_object() && one.get_object().empty()) ||
+           (one.is_array() && one.get_array().empty());
+  };
+  if (const json::array* list = value.if_array()) {
+    json::array kept;
+    for (const json::value& item : *list) kept.push_back(solid(item));
+    return kept;
+  }
+  const json::object* object = value.if_object();
+  if (object == nullptr) return value;
+  json::object kept;
+  for (const auto& member : *object) {
+    json::value inner = solid(member.value());
+    if (!is_empty(inner)) kept[member.key()] = std::move(inner);
+  }
+  return kept;
+}
+
 RC_GTEST_PROP(ServerSideApplyProperty, AManagerAloneHasItsWay, ()) {
   const json::object first = some_pod();
   const json::object second = some_pod();
@@ -208,14 +229,10 @@ RC_GTEST_PROP(ServerSideApplyProperty, AManagerAloneHasItsWay, ()) {
   RC_ASSERT(one.has_value());
   const auto two = server_side_apply("Pod", *one, second, writer, OnConflict::kFail);
   if (!two) RC_FAIL(two.error().message);
-  const auto fields = [](const json::object& pod) {
-    return ownable("Pod", "", *fields_of("Pod", without_managed_fields(pod)));
-  };
   RC_LOG() << json::serialize(first) << '\n'
            << json::serialize(second) << '\n'
            << json::serialize(*two) << '\n';
-  RC_ASSERT(fields(second).minus(fields(*two)).empty());
-  RC_ASSERT(fields(*two).minus(fields(second)).empty());
+  RC_ASSERT(solid(without_managed_fields(*two)) == solid(second));
   const auto again = server_side_apply("Pod", *two, second, writer, OnConflict::kFail);
   if (!again) RC_FAIL(again.error().message);
   RC_ASSERT(*again == *two);
