@@ -217,10 +217,11 @@ class Agent final : public ShellListener {
                              {"containers", fmt::to_string(found->size())},
                              {"running", fmt::to_string(running)}});
     sweep(*found);
+    const CpuSet online_now = TRY(online());
     Recover recover{.pods = std::move(pods_),
                     .cpus = std::move(cpus_.state),
                     .seen = seen_of(*found, log_),
-                    .online = TRY(online()),
+                    .online = online_now,
                     .rebuild = rebuild};
     TRY(listen());
     shell_.submit(std::move(recover));

@@ -295,6 +295,12 @@ FieldSet name_parents(const FieldShape& shape, const FieldSet& set) {
 
 void merge_value(const FieldShape& shape, json::value& live, const json::value& config);
 
+// A list or map without anything in it, which Kubernetes does not write.
+bool is_empty_collection(const FieldShape& shape, const json::value& value) {
+  if (const json::array* list = list_of_shape(shape, &value)) return list->empty();
+  return shape.shape == Shape::kMap && value.is_object() && value.get_object().empty();
+}
+
 void merge_members(const FieldShape& shape, json::object& live, const json::object& config) {
   std::vector<std::string_view> gone;
   for (const auto& member : config) {
@@ -303,7 +309,9 @@ void merge_members(const FieldShape& shape, json::object& live, const json::obje
       gone.push_back(member.key());
       continue;
     }
-    merge_value(shape_of_member(shape, member.key()), live[member.key()], member.value());
+    const FieldShape inner = shape_of_member(shape, member.key());
+    if (!live.contains(member.key()) && is_empty_collection(inner, member.value())) continue;
+    merge_value(inner, live[member.key()], member.value());
   }
   erase_members(live, gone);
 }

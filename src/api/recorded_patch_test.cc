@@ -199,8 +199,8 @@ void expect_as_recorded(const Write& write) {
   }
   // The server had put the new entries there already.
   json::object sent = without_managed_fields(next.as_object());
-  const json::object result = record_update(
-      std::string(next.at("kind").as_string()), before, std::move(sent), writer);
+  const json::object result =
+      record_update(std::string(next.at("kind").as_string()), before, std::move(sent), writer);
   EXPECT_EQ(result.at("metadata").at("managedFields"), expected)
       << json::serialize(result.at("metadata").at("managedFields")) << '\n'
       << json::serialize(expected);
@@ -215,7 +215,8 @@ TEST(RecordedManagedFields, AreThoseOfARealServer) {
            {"07-update-image.json", ""},
            {"09-update-put-tolerations.json", ""},
            {"11-resize-cpu-2-4.json", "resize"},
-           {"16-create-pod-init.json", "",
+           {"16-create-pod-init.json",
+            "",
             {"/spec/tolerations", "/spec/priority", "/spec/preemptionPolicy",
              "/metadata/labels/topology.kubernetes.io~1zone"}},
            {"18-resize-sidecar.json", "resize"},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/run_message.h"
 
+#include <utility>
+
 #include <boost/json.hpp>
 
 #include "api/json_read.h"
@@ -68,8 +70,10 @@ Result<RunLine> run_line_from_json(const json::value& value) {
     return RunLine(RunWaiting{.message = TRY(string_field(*object, path, "message"))});
   }
   if (state == "Granted") {
-    return RunLine(RunGranted{.pod = TRY(string_field(*object, path, "pod")),
-                              .cpus = TRY(string_field(*object, path, "cpus"))});
+    RunGranted granted;
+    granted.pod = TRY(string_field(*object, path, "pod"));
+    granted.cpus = TRY(string_field(*object, path, "cpus"));
+    return RunLine(std::move(granted));
   }
   return (path / "state").error("must be Waiting or Granted, not " + shown(state));
 }

@@ -145,7 +145,8 @@ class Application {
       return status;
     }
     applied_ = ownable(kind_, writer_.subresource, *fields);
-    json::object next = prune(merge_owned(kind_, live_, wanted));
+    // Twice, because an object that is said to be empty stays when pruning has emptied it.
+    json::object next = merge_owned(kind_, prune(merge_owned(kind_, live_, wanted)), wanted);
     const FieldChanges changes =
         ownable(kind_, writer_.subresource, changed_fields(kind_, before_, next));
     const FieldSet taken = changes.added.united(changes.modified);

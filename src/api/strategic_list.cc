@@ -202,12 +202,11 @@ bool clean_new_value(json::value& value) {
   }
   json::object* object = value.if_object();
   if (object == nullptr) return true;
-  if (is_deletion(value)) return false;
+  if (object->contains(kPatchDirective)) return false;
   std::vector<std::string_view> gone;
   for (auto& member : *object) {
     const std::string_view key = member.key();
-    if (key == kPatchDirective || is_directive(key) || member.value().is_null() ||
-        !clean_new_value(member.value())) {
+    if (is_directive(key) || member.value().is_null() || !clean_new_value(member.value())) {
       gone.push_back(key);
     }
   }
@@ -252,16 +251,18 @@ ApiResult<json::array> merge_lists(json::array original, json::array patch,
 ApiResult<bool> check_element_order(const json::array& patch, const json::array& order,
                                     std::string_view merge_key) {
   if (order.empty()) return true;
-  const std::vector<std::string> wanted = TRY(keys_of(order, merge_key));
   std::size_t next = 0;
   for (const json::value& element : patch) {
     if (!merge_key.empty() && !element.is_object()) {
       return wrong_type("map[string]interface {}", element);
     }
-    if (element.is_object() && element.get_object().contains(kPatchDirective)) continue;
-    const std::string key = TRY(key_of(element, merge_key));
-    while (next < wanted.size() && wanted[next] != key) ++next;
-    if (next == wanted.size()) {
+    if (is_deletion(element)) continue;
+    const bool has_directive =
+        element.is_object() && element.get_object().contains(kPatchDirective);
+    if (next < order.size() && has_directive) continue;
+    const std::string key = next < order.size() ? TRY(key_of(element, merge_key)) : "";
+    while (next < order.size() && TRY(key_of(order[next], merge_key)) != key) ++next;
+    if (next >= order.size()) {
       return patch_failed(fmt::format("The order in patch list:\n{}\n doesn't match {} list:\n{}\n",
                                       go_text(patch), kSetElementOrder, go_text(order)));
     }

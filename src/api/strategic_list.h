@@ -19,7 +19,8 @@ inline constexpr std::string_view kPatchDirective = "$patch";
 inline constexpr std::string_view kSetElementOrder = "$setElementOrder";
 
 // Removes directives and, from objects, nulls, all the way down: for a value that is new in
-// the object. False: the value itself was to be deleted.
+// the object. An object with "$patch" goes as a whole, as in Kubernetes. False: the value itself
+// is such a one.
 bool clean_new_value(boost::json::value& value);
 
 // How an element is merged into the one with the same key.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
 #include "api/go_text.h"
@@ -84,6 +85,43 @@ ApiResult<json::array*> list_in(json::object& object, std::string_view key) {
   return wrong_type("[]interface {}", *found);
 }
 
+// The places that the elements of a list have for set_order(): those of the original, with new
+// elements of the patch in the room, at the end, that deleted ones left. (In Kubernetes this
+// comes of lists that share memory, but clients see it.)
+json::array places_after(const json::array& original, const json::array& patch,
+                         std::string_view merge_key) {
+  const auto key_of = [&](const json::value& element) -> const json::value* {
+    const json::object* object = element.if_object();
+    return object == nullptr || merge_key.empty() ? nullptr : object->if_contains(merge_key);
+  };
+  std::unordered_set<std::string> gone;
+  std::unordered_set<std::string> there;
+  for (const json::value& element : patch) {
+    const json::value* key = key_of(element);
+    const json::object* object = element.if_object();
+    if (object == nullptr || !object->contains(kPatchDirective)) continue;
+    if (object->at(kPatchDirective) == "replace") return original;
+    if (key != nullptr) gone.insert(json::serialize(*key));
+  }
+  json::array places;
+  for (const json::value& element : original) {
+    const json::value* key = key_of(element);
+    const std::string text = key == nullptr ? "" : json::serialize(*key);
+    if (gone.contains(text)) continue;
+    there.insert(text);
+    places.push_back(element);
+  }
+  for (const json::value& element : patch) {
+    const json::value* key = key_of(element);
+    if (places.size() >= original.size()) break;
+    if (key == nullptr || element.get_object().contains(kPatchDirective)) continue;
+    if (there.insert(json::serialize(*key)).second) {
+      places.push_back(json::object{{merge_key, *key}});
+    }
+  }
+  return places;
+}
+
 // Merges the list that `key`, a "$setElementOrder/LIST", is about, and gives it that order.
 // LIST is then done and leaves the patch.
 ApiResult<bool> set_order(json::object& original, json::object& patch, std::string_view key,
@@ -97,19 +135,25 @@ ApiResult<bool> set_order(json::object& original, json::object& patch, std::stri
 
   const FieldShape& shape = field_shape(type, name);
   const json::array before = there == nullptr ? json::array() : *there;
+  const json::array places =
+      changes == nullptr ? before : places_after(before, *changes, shape.merge_key);
+  if (changes != nullptr && shape.patch == ListPatch::kMerge) {
+    TRY(check_element_order(*changes, *order, shape.merge_key));
+  }
   json::array merged;
   if (changes == nullptr) {
     merged = before;
-  } else if (shape.patch == ListPatch::kReplace) {
-    merged = std::move(*changes);
-    for (json::value& element : merged) clean_new_value(element);
+  } else if (shape.patch == ListPatch::kReplace || there == nullptr) {
+    json::value replacement = std::move(*changes);
+    clean_new_value(replacement);
+    merged = std::move(replacement.get_array());
   } else {
     TRY(check_element_order(*changes, *order, shape.merge_key));
     merged =
         TRY(merge_lists(before, std::move(*changes), shape.merge_key, element_merger(shape.type)));
   }
   if (shape.patch == ListPatch::kMerge) {
-    merged = TRY(order_elements(std::move(merged), *order, before, shape.merge_key));
+    merged = TRY(order_elements(std::move(merged), *order, places, shape.merge_key));
   }
   original[name] = std::move(merged);
   patch.stable_erase(name);

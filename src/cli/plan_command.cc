@@ -66,12 +66,10 @@ int bad_usage(const std::string& message) {
 Result<std::vector<PodFile>> read_files(const std::vector<std::string>& names) {
   std::vector<PodFile> files;
   for (const std::string& name : names) {
-    if (name == "-") {
-      files.push_back({.name = "standard input",
-                       .text = TRY(read_stream(STDIN_FILENO, "standard input", kMaxPodListBytes))});
-    } else {
-      files.push_back({.name = name, .text = TRY(read_file(name, kMaxPodListBytes))});
-    }
+    PodFile& file = files.emplace_back();
+    file.name = name == "-" ? "standard input" : name;
+    file.text = TRY(name == "-" ? read_stream(STDIN_FILENO, file.name, kMaxPodListBytes)
+                                : read_file(name, kMaxPodListBytes));
   }
   return files;
 }

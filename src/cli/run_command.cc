@@ -102,10 +102,9 @@ Result<Words> words_of(const CLI::App& command) {
 }
 
 Result<RunRequest> request_of(const Arguments& arguments, const Words& words) {
-  RunRequest request{.name = arguments.name,
-                     .cpus = TRY(count_of(arguments.cpus)),
-                     .memory = arguments.memory,
-                     .wait = arguments.wait};
+  const auto cpus = TRY(count_of(arguments.cpus));
+  RunRequest request{
+      .name = arguments.name, .cpus = cpus, .memory = arguments.memory, .wait = arguments.wait};
   if (!arguments.memory.empty()) {
     const auto amount = Quantity::parse(arguments.memory);
     if (!amount || amount->sign() <= 0) {

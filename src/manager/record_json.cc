@@ -119,12 +119,14 @@ class Reader {
 };
 
 Result<Exit> read_exit(const Reader& reader) {
-  return Exit{.code = TRY(reader.integer("code")),
-              .signal = TRY(reader.integer("signal")),
-              .reason = TRY(reader.text("reason")),
-              .message = TRY(reader.text("message")),
-              .started_at = TRY(reader.time("startedAt")),
-              .finished_at = TRY(reader.time("finishedAt"))};
+  Exit exit;
+  exit.code = TRY(reader.integer("code"));
+  exit.signal = TRY(reader.integer("signal"));
+  exit.reason = TRY(reader.text("reason"));
+  exit.message = TRY(reader.text("message"));
+  exit.started_at = TRY(reader.time("startedAt"));
+  exit.finished_at = TRY(reader.time("finishedAt"));
+  return exit;
 }
 
 Result<ContainerRecord> read_container(const Reader& reader) {
@@ -179,20 +181,21 @@ Result<PodRecord> read_fields(const json::object& object) {
   const json::object* pod = TRY(object_field(object, Path(), "pod"));
   if (pod == nullptr) return (Path() / "pod").error("required");
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return PodRecord{
-      .pod = TRY(pod_from_json(*pod)),
-      .source = TRY(read_source(reader)),
-      .sequence = static_cast<std::uint64_t>(TRY(reader.number("sequence", 0, kMost / 2))),
-      .created_at = TRY(reader.time("createdAt")),
-      .deleted_at = TRY(reader.time("deletedAt")),
-      .grace = std::chrono::seconds(TRY(reader.number("grace", 0, kMostGrace.count()))),
-      .started_at = TRY(reader.time("startedAt")),
-      .containers = TRY(reader.map<ContainerRecord>("containers", read_container)),
-      .memory = TRY(reader.map<MemoryHolding>("memory", read_memory)),
-      .devices = TRY(reader.map<DeviceHolding>("devices", read_devices)),
-      .reason = TRY(reader.text("reason")),
-      .message = TRY(reader.text("message")),
-      .failed = TRY(reader.boolean("failed"))};
+  PodRecord record;
+  record.pod = TRY(pod_from_json(*pod));
+  record.source = TRY(read_source(reader));
+  record.sequence = static_cast<std::uint64_t>(TRY(reader.number("sequence", 0, kMost / 2)));
+  record.created_at = TRY(reader.time("createdAt"));
+  record.deleted_at = TRY(reader.time("deletedAt"));
+  record.grace = std::chrono::seconds(TRY(reader.number("grace", 0, kMostGrace.count())));
+  record.started_at = TRY(reader.time("startedAt"));
+  record.containers = TRY(reader.map<ContainerRecord>("containers", read_container));
+  record.memory = TRY(reader.map<MemoryHolding>("memory", read_memory));
+  record.devices = TRY(reader.map<DeviceHolding>("devices", read_devices));
+  record.reason = TRY(reader.text("reason"));
+  record.message = TRY(reader.text("message"));
+  record.failed = TRY(reader.boolean("failed"));
+  return record;
 }
 
 }  // namespace
