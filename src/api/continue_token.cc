@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "api/json_look.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {
@@ -99,7 +100,8 @@ Result<ContinueToken> parse_continue_token(std::string_view text) {
   const json::object& object = value.get_object();
   const std::string_view format = look_text(object, {"v"});
   if (format != kTokenFormat) {
-    return bad_token(fmt::format("server does not recognize this encoded version {:?}", format));
+    return bad_token(
+        fmt::format("server does not recognize this encoded version {}", go_quoted(format)));
   }
   ContinueToken token{.version = look_number(object, {"rv"}),
                       .start = std::string(look_text(object, {"start"}))};

@@ -98,6 +98,4 @@ std::string_view go_type(const json::value& value) {
   return value.is_double() ? "float64" : "int64";
 }
 
-std::string go_quoted(std::string_view text) { return json::serialize(json::string(text)); }
-
 }  // namespace corehold

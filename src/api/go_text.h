@@ -20,7 +20,4 @@ std::string_view go_json_type(const boost::json::value& value);
 // What Go calls the type a JSON value is read into: "map[string]interface {}", "int64", ...
 std::string_view go_type(const boost::json::value& value);
 
-// In double quotes, with what is not printable escaped.
-std::string go_quoted(std::string_view text);
-
 }  // namespace corehold

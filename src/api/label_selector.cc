@@ -9,6 +9,7 @@
 
 #include "api/label_rules.h"
 #include "api/selector.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {
@@ -83,7 +84,8 @@ Error bad_selector(std::string message) { return {Code::kInvalid, std::move(mess
 
 std::string invalid_value(std::string_view path, std::string_view value,
                           const std::vector<std::string>& problems) {
-  return fmt::format("{}: Invalid value: {:?}: {}", path, value, fmt::join(problems, "; "));
+  return fmt::format("{}: Invalid value: {}: {}", path, go_quoted(value),
+                     fmt::join(problems, "; "));
 }
 
 using Operator = LabelRequirement::Operator;

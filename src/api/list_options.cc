@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "state/go_json_writer.h"
+
 namespace corehold {
 namespace {
 
@@ -48,7 +50,7 @@ std::optional<bool> given_flag(const QueryParameters& query, const std::string& 
 
 std::string number_problem(std::string_view function, std::string_view text, std::errc problem) {
   return fmt::format(
-      "strconv.{}: parsing {:?}: {}", function, text,
+      "strconv.{}: parsing {}: {}", function, go_quoted(text),
       problem == std::errc::result_out_of_range ? "value out of range" : "invalid syntax");
 }
 
@@ -83,7 +85,7 @@ std::string version_problem(std::string_view text, std::uint64_t& version) {
   if (text.empty()) return "";
   const std::errc problem = read_number(text, version);
   if (problem == std::errc()) return "";
-  return fmt::format("resourceVersion: Invalid value: {:?}: {}", text,
+  return fmt::format("resourceVersion: Invalid value: {}: {}", go_quoted(text),
                      number_problem("ParseUint", text, problem));
 }
 
@@ -94,8 +96,8 @@ bool is_known_match(std::string_view match) {
 ApiStatus unknown_match(std::string_view match) {
   return invalid_options(
       "FieldValueNotSupported",
-      fmt::format("Unsupported value: {:?}: supported values: \"Exact\", \"NotOlderThan\", \"\"",
-                  match));
+      fmt::format("Unsupported value: {}: supported values: \"Exact\", \"NotOlderThan\", \"\"",
+                  go_quoted(match)));
 }
 
 // No value: nothing is wrong with it.

@@ -15,6 +15,7 @@
 #include "api/server_side_apply.h"
 #include "api/strategic_patch.h"
 #include "pod/yaml_document.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {

@@ -15,6 +15,7 @@
 #include "api/go_text.h"
 #include "api/patch_body.h"
 #include "api/time_text.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {

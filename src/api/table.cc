@@ -12,6 +12,7 @@
 #include "api/table_rows.h"
 #include "api/time_text.h"
 #include "base/check.h"
+#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {
@@ -201,9 +202,9 @@ Result<IncludeObject> include_object_of(std::string_view text) {
   if (text == "Object") return IncludeObject::kObject;
   if (text == "None") return IncludeObject::kNone;
   return Error{Code::kInvalid,
-               fmt::format("includeObject: Invalid value: {:?}: must be 'Metadata', 'Object', "
+               fmt::format("includeObject: Invalid value: {}: must be 'Metadata', 'Object', "
                            "'None', or empty",
-                           text)};
+                           go_quoted(text))};
 }
 
 json::object to_json(const ListMetadata& metadata) {
