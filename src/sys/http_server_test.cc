@@ -97,7 +97,7 @@ class HttpServerTest : public testing::Test {
     server_ = *std::move(server);
   }
 
-  void handle(HttpExchangePtr exchange) {
+  void handle(const HttpExchangePtr& exchange) {
     const HttpRequest& request = exchange->request();
     if (request.target == "/keep") {
       kept_ = exchange;
