@@ -104,7 +104,7 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
     if (line != checked.lines.end()) mistake.line = line->second;
   }
   if (!mistakes.empty()) {
-    report_mistakes(file, std::move(mistakes));
+    report_mistakes(file, mistakes);
     return std::nullopt;
   }
   for (const ConfigRemark& warning : checked.warnings) {

@@ -88,7 +88,7 @@ class HttpServerTest : public testing::Test {
     auto server = HttpServer::listen(
         loop_, {.path = path(),
                 .limits = limits_,
-                .handler = [this](HttpExchangePtr exchange) { handle(std::move(exchange)); },
+                .handler = [this](const HttpExchangePtr& exchange) { handle(exchange); },
                 .complaint =
                     [](int status, const std::string& message) {
                       return HttpResponse{.status = status, .body = message};
