@@ -20,7 +20,7 @@ spec:
     resources: {limits: {cpu: 2, memory: 1Gi}, requests: {cpu: 2000m, memory: 1024Mi}}}]
 )";
 
-Pod pod_in(std::string text) {
+Pod pod_in(const std::string& text) {
   const auto pods = read_manifest(text);
   EXPECT_TRUE(pods) << pods.error().message;
   return pods->front();

@@ -73,7 +73,7 @@ std::string source_text(const std::string& simulate) {
   return TopologySource::parse(simulate) ? simulate : "synthetic:" + simulate;
 }
 
-void report_mistakes(const std::string& file, std::vector<ConfigRemark> mistakes) {
+void report_mistakes(const std::string& file, const std::vector<ConfigRemark>& mistakes) {
   for (const ConfigRemark& mistake : mistakes) report(render_remark(file, mistake));
 }
 
@@ -104,7 +104,7 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
     if (line != checked.lines.end()) mistake.line = line->second;
   }
   if (!mistakes.empty()) {
-    report_mistakes(file, std::move(mistakes));
+    report_mistakes(file, mistakes);
     return std::nullopt;
   }
   for (const ConfigRemark& warning : checked.warnings) {

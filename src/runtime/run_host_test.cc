@@ -222,7 +222,8 @@ TEST_F(ProcessContainers, WhoseClientHasGoneAreNotTakenInByTheContainerAroundThe
   while (status_of(family.grandchild) && status_of(family.grandchild)->parent == family.child) {
     ::usleep(1000);
   }
-  bench_.runtime().update(outer.container, {.cpus = *CpuSet::parse("1")}, [](Result<void>) {});
+  bench_.runtime().update(outer.container, {.cpus = *CpuSet::parse("1")},
+                          [](const Result<void>&) {});
   EXPECT_EQ(allowed_cpus(family.grandchild), "0");
   ASSERT_TRUE(bench_.wait_for_exit());
   EXPECT_TRUE(is_gone(family.grandchild));

@@ -53,6 +53,7 @@ void RuntimeBench::restart(std::vector<std::string> monitor) {
       });
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): a test whose clean-up throws had better end.
 RuntimeBench::~RuntimeBench() {
   const auto all = list();
   if (all) {

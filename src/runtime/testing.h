@@ -31,7 +31,7 @@ class RuntimeBench {
   explicit RuntimeBench(Kind kind);
   RuntimeBench(const RuntimeBench&) = delete;
   RuntimeBench& operator=(const RuntimeBench&) = delete;
-  ~RuntimeBench();
+  ~RuntimeBench();  // NOLINT(bugprone-exception-escape): see there
 
   const std::string& root() const { return root_; }
   const std::string& name() const { return name_; }

@@ -88,7 +88,7 @@ class HttpServerTest : public testing::Test {
     auto server = HttpServer::listen(
         loop_, {.path = path(),
                 .limits = limits_,
-                .handler = [this](HttpExchangePtr exchange) { handle(std::move(exchange)); },
+                .handler = [this](const HttpExchangePtr& exchange) { handle(exchange); },
                 .complaint =
                     [](int status, const std::string& message) {
                       return HttpResponse{.status = status, .body = message};
@@ -97,7 +97,7 @@ class HttpServerTest : public testing::Test {
     server_ = *std::move(server);
   }
 
-  void handle(HttpExchangePtr exchange) {
+  void handle(const HttpExchangePtr& exchange) {
     const HttpRequest& request = exchange->request();
     if (request.target == "/keep") {
       kept_ = exchange;
