@@ -115,6 +115,7 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
     response_.version(version_);
     response_.result(static_cast<unsigned>(response.status));
     response_.set(http::field::content_type, response.content_type);
+    for (const auto& [name, value] : response.headers) response_.insert(name, value);
     response_.keep_alive(keep_alive_);
     response_.body() = std::move(response.body);
     response_.prepare_payload();
@@ -203,6 +204,10 @@ class Connection final : public HttpExchange, public std::enable_shared_from_thi
     request_.method = std::string(message.method_string());
     request_.target = std::string(message.target());
     request_.content_type = std::string(message[http::field::content_type]);
+    request_.accept = std::string(message[http::field::accept]);
+    request_.authorization = std::string(message[http::field::authorization]);
+    request_.user_agent = std::string(message[http::field::user_agent]);
+    request_.if_none_match = std::string(message[http::field::if_none_match]);
     request_.body = std::move(message.body());
     stream_.expires_never();
     server_->options.handler(shared_from_this());

@@ -12,6 +12,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 
@@ -37,15 +39,23 @@ struct Peer {
 struct HttpRequest {
   std::string method{};  // "GET"
   std::string target{};  // "/api/v1/pods?limit=1", as sent
+  // Headers; "" for those that were not sent.
   std::string content_type{};
+  std::string accept{};
+  std::string authorization{};
+  std::string user_agent{};
+  std::string if_none_match{};
   std::string body{};
   Peer peer{};
 };
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body{};
+  HttpHeaders headers{};  // beside those that follow from the above
 };
 
 // One request waiting for its answer. Call answer() once, or begin(), write() any number
