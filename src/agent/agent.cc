@@ -29,6 +29,7 @@
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
+#include "agent/static_pods.h"
 #include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
@@ -116,6 +117,13 @@ class Agent final : public ShellListener {
               .requests = requests_,
               .runs = runs_,
               .logs = logs_}),
+        static_pods_({.loop = loop_,
+                      .shell = shell_,
+                      .requests = requests_,
+                      .log = log,
+                      .tell = [this](const EmitEvent& event) { happened(event, shell_.node()); },
+                      .path = settings.config.static_pod_path,
+                      .node_name = facts_.name}),
         signals_(loop_, SIGTERM, SIGINT) {
     facts_.abilities = runtime_->abilities();
   }
@@ -144,7 +152,10 @@ class Agent final : public ShellListener {
     events_.add(event, node, wall_now(), shell_.version());
   }
   void counted(const CountMetric& metric) override { ++counters_[counter_name(metric)]; }
-  void changed(const NodeState& node) override { runs_.look(node); }
+  void changed(const NodeState& node) override {
+    runs_.look(node);
+    static_pods_.look();
+  }
 
  private:
   LaunchContext launch_context() const {
@@ -228,6 +239,7 @@ class Agent final : public ShellListener {
     if (failure_) return {};
     if (cpus_.how == FoundCpus::How::kMoved) note_loss(kLostCpus);
     if (has_lost_pods_) note_loss(kLostPods);
+    static_pods_.begin();
     log_.info("ready", {{"node", facts_.name}, {"socket", socket_path()}});
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
@@ -311,6 +323,7 @@ class Agent final : public ShellListener {
   Shell shell_;
   PodLogs logs_;
   ApiServer api_;
+  StaticPods static_pods_;
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
   std::optional<Error> failure_{};
