@@ -87,6 +87,7 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
                          .message = record.message,
                          .scheduled = record.started_at.count() != 0,
                          .resource_version = version,
+                         .generation = record.generation,
                          .created_at = record.created_at,
                          .deleted_at = record.deleted_at,
                          .grace = record.grace,
