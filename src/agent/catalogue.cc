@@ -20,9 +20,8 @@ constexpr WatchLogLimits kOtherLimits{.changes = 512, .bytes = std::size_t{512} 
 
 // A pod that the store does not have yet, or has refused, has never been, unless it runs.
 bool is_there(const PodState& pod) {
-  return pod.in_store || std::any_of(pod.containers.begin(), pod.containers.end(), [](auto& own) {
-           return own.second.stage != Stage::kIdle;
-         });
+  return pod.in_store || std::any_of(pod.containers.begin(), pod.containers.end(),
+                                     [](auto& own) { return own.second.stage != Stage::kIdle; });
 }
 
 }  // namespace
@@ -64,14 +63,12 @@ Catalogue::Look Catalogue::look_of(const PodState& pod) {
 }
 
 void Catalogue::follow(const NodeState& node) {
-  bool any = false;
-  for (auto& [uid, shown] : pods_) shown.seen = false;
+  bool any = remove_gone(node);
   for (const auto& [uid, pod] : node.pods) {
     if (!is_there(pod)) continue;
     Look look = look_of(pod);
     Shown& shown = pods_[uid];
     const bool is_new = shown.name.empty();
-    shown.seen = true;
     if (!is_new && shown.look == look) continue;
     shown.namespace_name = pod.record.pod.namespace_name;
     shown.name = pod.record.pod.name;
@@ -80,25 +77,20 @@ void Catalogue::follow(const NodeState& node) {
     ++version_;
     any = true;
   }
-  any = remove_gone() || any;
-  any = (any && follow_namespaces()) || any;
+  if (any) follow_namespaces();
   changed(any);
 }
 
-// One whose name has been taken by another pod meanwhile has been replaced already.
-bool Catalogue::remove_gone() {
+bool Catalogue::remove_gone(const NodeState& node) {
   bool any = false;
   for (auto entry = pods_.begin(); entry != pods_.end();) {
-    if (entry->second.seen) {
+    const auto pod = node.pods.find(entry->first);
+    if (pod != node.pods.end() && is_there(pod->second)) {
       ++entry;
       continue;
     }
     const Shown gone = std::move(entry->second);
     entry = pods_.erase(entry);
-    const bool replaced = std::any_of(pods_.begin(), pods_.end(), [&](const auto& other) {
-      return other.second.name == gone.name && other.second.namespace_name == gone.namespace_name;
-    });
-    if (replaced) continue;
     if (writable(Resource::kPods).remove(gone.namespace_name, gone.name, version_ + 1)) ++version_;
     any = true;
   }
@@ -106,31 +98,27 @@ bool Catalogue::remove_gone() {
 }
 
 // There are those of the pods, and "default".
-bool Catalogue::follow_namespaces() {
+void Catalogue::follow_namespaces() {
   std::set<std::string, std::less<>> wanted{std::string(kDefaultNamespace)};
   for (const auto& [uid, shown] : pods_) wanted.insert(shown.namespace_name);
   WatchLog& log = writable(Resource::kNamespaces);
-  bool any = false;
   for (const std::string& name : wanted) {
     if (log.find("", name) != nullptr) continue;
     log.put(namespace_json(name, facts_->started_at), ++version_);
-    any = true;
   }
   const auto page = log.list({});
-  if (!page) return any;
+  if (!page) return;
   for (const ObjectPtr& object : page->items) {
     if (wanted.contains(object->name())) continue;
     if (log.remove("", object->name(), version_ + 1)) ++version_;
-    any = true;
   }
-  return any;
 }
 
 void Catalogue::follow(const EventBook::Change& change) {
   WatchLog& log = writable(Resource::kEvents);
   log.put(to_json(change.view), ++version_);
-  if (change.gone && log.remove(event_namespace(*change.gone), event_name(*change.gone),
-                                version_ + 1)) {
+  if (change.gone &&
+      log.remove(event_namespace(*change.gone), event_name(*change.gone), version_ + 1)) {
     ++version_;
   }
   changed(true);

@@ -60,13 +60,12 @@ class Catalogue {
     std::string namespace_name{};
     std::string name{};
     Look look{};
-    bool seen = false;  // during follow()
   };
 
   static Look look_of(const PodState& pod);
   WatchLog& writable(Resource resource) { return logs_.at(resource); }
-  bool remove_gone();
-  bool follow_namespaces();
+  bool remove_gone(const NodeState& node);
+  void follow_namespaces();
   void changed(bool any);
 
   const NodeFacts* facts_;  // never null

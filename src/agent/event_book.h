@@ -25,7 +25,7 @@ class EventBook {
   EventBook(std::string host, std::size_t most) : host_(std::move(host)), most_(most) {}
 
   struct Change {
-    EventView view{};                // as it is now
+    EventView view{};                 // as it is now
     std::optional<EventView> gone{};  // the one that made room for it
   };
   Change add(const EmitEvent& event, const NodeState& node, WallTime now);

@@ -51,8 +51,8 @@ void ObjectReader::answer_one(HttpExchange& exchange, const HttpTarget& target,
   if (!how) return answer_status(exchange, how.error());
   const ObjectPtr object = catalogue_.log(path.resource).find(path.namespace_name, path.name);
   if (object == nullptr) return answer_status(exchange, no_such_object(path));
-  exchange.answer({.content_type = how->content_type,
-                   .body = object_text(*object, how->view, wall_now())});
+  exchange.answer(
+      {.content_type = how->content_type, .body = object_text(*object, how->view, wall_now())});
 }
 
 void ObjectReader::answer_list(HttpExchange& exchange, const HttpTarget& target,
@@ -76,8 +76,8 @@ void ObjectReader::open_watch(const HttpExchangePtr& exchange, const HttpTarget&
   auto options = watch_options(target.query, path.resource);
   if (!options) return answer_status(*exchange, options.error());
   options->namespace_name = path.namespace_name;
-  watchers_.open(exchange, catalogue_.log(path.resource), *std::move(options),
-                 std::move(how->view), how->content_type);
+  watchers_.open(exchange, catalogue_.log(path.resource), *std::move(options), std::move(how->view),
+                 how->content_type);
 }
 
 }  // namespace corehold

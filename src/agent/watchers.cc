@@ -97,8 +97,7 @@ void Watchers::send_bookmarks() {
     any = true;
     if (stream.is_sending) continue;
     stream.is_sending = true;
-    stream.exchange->write(
-        *catalogue_.log(stream.resource).bookmark(stream.watch, wall_now()));
+    stream.exchange->write(*catalogue_.log(stream.resource).bookmark(stream.watch, wall_now()));
   }
   if (any) arm_bookmarks();
 }

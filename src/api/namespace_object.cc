@@ -11,12 +11,13 @@ namespace corehold {
 namespace json = boost::json;
 
 json::object namespace_json(const std::string& name, std::chrono::milliseconds created_at) {
-  return {{"metadata", json::object{{"name", name},
-                                    {"uid", "namespace-" + name},
-                                    {"creationTimestamp", time_text(created_at)},
-                                    {"labels", json::object{{"kubernetes.io/metadata.name", name}}}}},
-          {"spec", json::object{{"finalizers", json::array{"kubernetes"}}}},
-          {"status", json::object{{"phase", "Active"}}}};
+  return {
+      {"metadata", json::object{{"name", name},
+                                {"uid", "namespace-" + name},
+                                {"creationTimestamp", time_text(created_at)},
+                                {"labels", json::object{{"kubernetes.io/metadata.name", name}}}}},
+      {"spec", json::object{{"finalizers", json::array{"kubernetes"}}}},
+      {"status", json::object{{"phase", "Active"}}}};
 }
 
 }  // namespace corehold
