@@ -52,6 +52,16 @@ Result<Pod> stored_pod(json::object object) {
   return pod_from_json(std::move(object));
 }
 
+// A pod to which nothing has happened yet.
+PodState untouched(Pod pod) {
+  PodState state{.record = {.pod = std::move(pod), .created_at = wall_now()}};
+  for (const Container* container : in_starting_order(state.record.pod)) {
+    state.record.containers.try_emplace(container->name);
+    state.containers.try_emplace(container->name);
+  }
+  return state;
+}
+
 PodPath path_of(const ResourcePath& path) {
   if (path.subresource == "status") return PodPath::kStatus;
   return path.subresource == "resize" ? PodPath::kResize : PodPath::kObject;
@@ -115,7 +125,7 @@ void PodWriter::store_new(WriteRequest request, json::object object) {
   }
   request.path.name = pod->name;
   if (request.is_try) {
-    const PodState shown{.record = {.pod = *std::move(pod), .created_at = wall_now()}};
+    const PodState shown = untouched(*std::move(pod));
     return answer_object(request, 201,
                          ObjectVersion(Resource::kPods, pod_json(shown, parts_.facts, 0), 0));
   }
