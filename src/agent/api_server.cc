@@ -73,8 +73,6 @@ void ApiServer::handle(const HttpExchangePtr& exchange) {
 }
 
 void ApiServer::route(const HttpExchangePtr& exchange, const HttpTarget& target) {
-  // What has changed since a client last asked is in the catalogue before it asks again.
-  parts_.catalogue.follow(parts_.shell.node());
   if (const auto path = resource_path(target.path)) {
     return route_resource(exchange, target, *path);
   }

@@ -41,12 +41,14 @@ bool is_confined(const NodeView& view) { return view.confinement.starts_with("cg
 json::array conditions_json(const NodeView& view) {
   json::object ready{{"type", "Ready"},
                      {"status", view.ready ? "True" : "False"},
+                     {"lastHeartbeatTime", time_text(view.since)},
                      {"lastTransitionTime", time_text(view.since)},
                      {"reason", view.ready ? "AgentReady" : "AgentNotReady"},
                      {"message", view.ready ? "the agent takes pods" : view.message}};
   json::object confined{{"type", kConfined},
                         {"status", is_confined(view) ? "True" : "False"},
-                        {"lastTransitionTime", time_text(view.created_at)},
+                        {"lastHeartbeatTime", time_text(view.since)},
+                        {"lastTransitionTime", time_text(view.since)},
                         {"reason", is_confined(view) ? "Cgroup" : "NoCgroup"},
                         {"message", view.note}};
   json::array conditions;
