@@ -19,17 +19,21 @@
 
 #include "agent/answer.h"
 #include "agent/api_server.h"
+#include "agent/catalogue.h"
 #include "agent/counters.h"
 #include "agent/disk_store.h"
 #include "agent/disk_workspace.h"
 #include "agent/event_book.h"
 #include "agent/machine.h"
+#include "agent/node_document.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
 #include "agent/static_pods.h"
+#include "agent/view.h"
+#include "agent/watchers.h"
 #include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
@@ -102,9 +106,12 @@ class Agent final : public ShellListener {
         cpus_(std::move(cpus)),
         pods_(std::move(pods.pods)),
         has_lost_pods_(pods.moved),
+        document_(std::move(pods.document)),
         store_(std::move(pods.store), checkpoint_path(settings.root),
                checkpoint_format(settings.config)),
         events_(facts_.name, EventBook::kMost),
+        catalogue_(facts_, pods.first_version),
+        watchers_(loop_, catalogue_),
         runs_(requests_, log),
         workspace_(launch_context(), runs_),
         runtime_(make_runtime()),
@@ -112,11 +119,15 @@ class Agent final : public ShellListener {
         logs_(loop_, shell_, settings.root),
         api_({.shell = shell_,
               .facts = facts_,
-              .events = events_,
+              .catalogue = catalogue_,
+              .watchers = watchers_,
               .counters = counters_,
               .requests = requests_,
               .runs = runs_,
-              .logs = logs_}),
+              .logs = logs_,
+              .document = document_,
+              .save_document = [this](const NodeDocument& next) { return store_.save(next); },
+              .rules = pod_rules()}),
         static_pods_({.loop = loop_,
                       .shell = shell_,
                       .requests = requests_,
@@ -126,6 +137,8 @@ class Agent final : public ShellListener {
                       .node_name = facts_.name}),
         signals_(loop_, SIGTERM, SIGINT) {
     facts_.abilities = runtime_->abilities();
+    catalogue_.on_change = [this] { watchers_.wake(); };
+    catalogue_.follow(document_.object(node_view(facts_, 0)));
   }
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -149,11 +162,12 @@ class Agent final : public ShellListener {
 
   void replied(const Reply& reply) override { requests_.replied(reply); }
   void happened(const EmitEvent& event, const NodeState& node) override {
-    events_.add(event, node, wall_now(), shell_.version());
+    catalogue_.follow(events_.add(event, node, wall_now()));
   }
   void counted(const CountMetric& metric) override { ++counters_[counter_name(metric)]; }
   void changed(const NodeState& node) override {
     runs_.look(node);
+    catalogue_.follow(node);
     static_pods_.look();
   }
 
@@ -181,6 +195,11 @@ class Agent final : public ShellListener {
             .root = settings_.root,
             .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
         find_confinement({}), std::move(on_exit));
+  }
+
+  PodRules pod_rules() const {
+    return {.assigned_resources = settings_.config.gates.is_on(Gate::kDownwardApiAssignedResources),
+            .image_required = false};
   }
 
   Brain brain() const {
@@ -233,7 +252,8 @@ class Agent final : public ShellListener {
                     .cpus = std::move(cpus_.state),
                     .seen = seen_of(*found, log_),
                     .online = online_now,
-                    .rebuild = rebuild};
+                    .rebuild = rebuild,
+                    .cordoned = document_.is_cordoned()};
     TRY(listen());
     shell_.submit(std::move(recover));
     if (failure_) return {};
@@ -249,9 +269,9 @@ class Agent final : public ShellListener {
 
   // For those who do not read the log.
   void note_loss(std::string_view what) {
-    events_.add(
+    happened(
         {.type = EmitEvent::Type::kWarning, .reason = "StateRebuilt", .message = std::string(what)},
-        shell_.node(), wall_now(), shell_.version());
+        shell_.node());
   }
 
   // What pods have left whose removal nobody saw. Not while a store is about that was moved
@@ -313,8 +333,11 @@ class Agent final : public ShellListener {
   FoundCpus cpus_;
   std::vector<PodRecord> pods_;
   bool has_lost_pods_;
+  NodeDocument document_;
   DiskStore store_;
   EventBook events_;
+  Catalogue catalogue_;
+  Watchers watchers_;
   Counters counters_{};
   Requests requests_{};
   RunSessions runs_;

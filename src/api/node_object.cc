@@ -18,7 +18,7 @@ constexpr std::string_view kConfined = "CpusConfined";
 
 json::object metadata_json(const NodeView& view) {
   json::object metadata{{"name", view.name},
-                        {"uid", view.name},
+                        {"uid", view.uid.empty() ? view.name : view.uid},
                         {"resourceVersion", fmt::to_string(view.resource_version)},
                         {"creationTimestamp", time_text(view.created_at)}};
   json::object labels{{"kubernetes.io/hostname", view.name}, {"kubernetes.io/os", "linux"}};
@@ -90,7 +90,15 @@ Result<void> read_metadata(const json::object& object, NodeSummary& summary) {
 }  // namespace
 
 json::object to_json(const NodeView& view) {
-  json::object info{{"operatingSystem", "linux"},
+  json::array addresses;
+  addresses.push_back(json::object{{"type", "InternalIP"}, {"address", "127.0.0.1"}});
+  addresses.push_back(json::object{{"type", "Hostname"}, {"address", view.name}});
+  json::object info{{"machineID", view.machine_id},
+                    {"systemUUID", ""},
+                    {"bootID", view.boot_id},
+                    {"osImage", view.os_image},
+                    {"kubeProxyVersion", ""},
+                    {"operatingSystem", "linux"},
                     {"architecture", view.architecture},
                     {"kernelVersion", view.kernel},
                     {"kubeletVersion", "corehold-v" + view.version},
@@ -102,6 +110,7 @@ json::object to_json(const NodeView& view) {
           {"status", json::object{{"capacity", amounts(view, view.cpus)},
                                   {"allocatable", amounts(view, view.cpus - view.reserved_cpus)},
                                   {"conditions", conditions_json(view)},
+                                  {"addresses", std::move(addresses)},
                                   {"nodeInfo", std::move(info)}}}};
 }
 
