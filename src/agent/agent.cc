@@ -31,6 +31,7 @@
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
+#include "agent/static_pods.h"
 #include "agent/view.h"
 #include "agent/watchers.h"
 #include "runtime/pod_files.h"
@@ -127,6 +128,13 @@ class Agent final : public ShellListener {
               .document = document_,
               .save_document = [this](const NodeDocument& next) { return store_.save(next); },
               .rules = pod_rules()}),
+        static_pods_({.loop = loop_,
+                      .shell = shell_,
+                      .requests = requests_,
+                      .log = log,
+                      .tell = [this](const EmitEvent& event) { happened(event, shell_.node()); },
+                      .path = settings.config.static_pod_path,
+                      .node_name = facts_.name}),
         signals_(loop_, SIGTERM, SIGINT) {
     facts_.abilities = runtime_->abilities();
     catalogue_.on_change = [this] { watchers_.wake(); };
@@ -160,6 +168,7 @@ class Agent final : public ShellListener {
   void changed(const NodeState& node) override {
     runs_.look(node);
     catalogue_.follow(node);
+    static_pods_.look();
   }
 
  private:
@@ -250,6 +259,7 @@ class Agent final : public ShellListener {
     if (failure_) return {};
     if (cpus_.how == FoundCpus::How::kMoved) note_loss(kLostCpus);
     if (has_lost_pods_) note_loss(kLostPods);
+    static_pods_.begin();
     log_.info("ready", {{"node", facts_.name}, {"socket", socket_path()}});
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
@@ -336,6 +346,7 @@ class Agent final : public ShellListener {
   Shell shell_;
   PodLogs logs_;
   ApiServer api_;
+  StaticPods static_pods_;
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
   std::optional<Error> failure_{};

@@ -312,12 +312,12 @@ TEST_F(SimulatedAgent, WarnsOfAConfigurationThatGivesNobodyCpus) {
   const std::string config = agent_.root() + "/node.yaml";
   const std::string head =
       "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
-  ASSERT_TRUE(write_file_atomically(config, head + "staticPodPath: /pods\n"));
+  ASSERT_TRUE(write_file_atomically(config, head + "syncFrequency: 1m\n"));
   ASSERT_TRUE(start({"--config", config})) << agent_.log();
   EXPECT_THAT(agent_.log(), HasSubstr("level=warning msg=\"not given, and so none, as for a "
                                       "kubelet: no exclusive CPUs will be given; set "
                                       "cpuManagerPolicy: static\""));
-  EXPECT_THAT(agent_.log(), HasSubstr("field=staticPodPath note=\"without effect yet\""));
+  EXPECT_THAT(agent_.log(), HasSubstr("field=syncFrequency note=\"without effect yet\""));
 }
 
 TEST_F(SimulatedAgent, WarnsWhenEveryCpuIsReserved) {
