@@ -67,6 +67,29 @@ auto by_name(const PodState& pod) {
   return std::tie(pod.record.pod.namespace_name, pod.record.pod.name);
 }
 
+std::vector<std::string> topology_words(const TopologyOptions& options) {
+  std::vector<std::string> words;
+  if (options.prefer_closest_numa) words.emplace_back("prefer-closest-numa-nodes");
+  if (options.max_numa_nodes != TopologyOptions{}.max_numa_nodes) {
+    words.push_back("max-allowable-numa-nodes=" + std::to_string(options.max_numa_nodes));
+  }
+  return words;
+}
+
+CpuSettings settings_of(const NodeSetup& setup) {
+  CpuSettings settings{.topology_policy = std::string(name_of(setup.topology_options.policy)),
+                       .topology_scope = std::string(name_of(setup.topology_options.scope)),
+                       .topology_options = topology_words(setup.topology_options),
+                       .idle_gates = setup.gates.others,
+                       .scale_delay = setup.scale_delay,
+                       .reconcile_period = setup.reconcile_period,
+                       .min_shared = setup.min_shared};
+  for (const Gate gate : setup.gates.changed()) {
+    settings.gates[std::string(info(gate).name)] = setup.gates.is_on(gate);
+  }
+  return settings;
+}
+
 }  // namespace
 
 const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
@@ -123,7 +146,8 @@ CpuMap cpu_map(const NodeState& node, const NodeFacts& facts) {
              .reserved = setup.reserved,
              .shared = cpus.shared - node.offline,
              .free = (cpus.shared & setup.givable) - node.offline,
-             .offline = node.offline};
+             .offline = node.offline,
+             .settings = settings_of(setup)};
   if (setup.full_pcpus_only) map.free = setup.topology->whole_cores_within(map.free);
   for (const auto& [uid, containers] : cpus.pods) {
     const auto pod = node.pods.find(uid);

@@ -69,10 +69,11 @@ Result<const json::object*> condition(const json::object& status, std::string_vi
   return static_cast<const json::object*>(nullptr);
 }
 
-Result<std::string> cpu_amount(const json::object& status, std::string_view list) {
+Result<std::string> amount(const json::object& status, std::string_view list,
+                           std::string_view resource) {
   const json::object* amounts = TRY(object_field(status, Path() / "status", list));
   if (amounts == nullptr) return std::string();
-  return TRY(string_field(*amounts, Path() / "status" / list, "cpu"));
+  return TRY(string_field(*amounts, Path() / "status" / list, resource));
 }
 
 Result<void> read_metadata(const json::object& object, NodeSummary& summary) {
@@ -129,8 +130,9 @@ Result<NodeSummary> node_summary(const json::value& node) {
   TRY(read_metadata(*object, summary));
   const json::object* status = TRY(object_field(*object, Path(), "status"));
   if (status == nullptr) return summary;
-  summary.cpus = TRY(cpu_amount(*status, "capacity"));
-  summary.allocatable = TRY(cpu_amount(*status, "allocatable"));
+  summary.cpus = TRY(amount(*status, "capacity", "cpu"));
+  summary.allocatable = TRY(amount(*status, "allocatable", "cpu"));
+  summary.memory = TRY(amount(*status, "capacity", "memory"));
   const Path path = Path() / "status";
   if (const json::object* ready = TRY(condition(*status, "Ready"))) {
     summary.status =
@@ -141,6 +143,8 @@ Result<NodeSummary> node_summary(const json::value& node) {
   }
   if (const json::object* info = TRY(object_field(*status, path, "nodeInfo"))) {
     summary.version = TRY(string_field(*info, path / "nodeInfo", "kubeletVersion"));
+    summary.kernel = TRY(string_field(*info, path / "nodeInfo", "kernelVersion"));
+    summary.architecture = TRY(string_field(*info, path / "nodeInfo", "architecture"));
   }
   return summary;
 }

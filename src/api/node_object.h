@@ -52,6 +52,9 @@ struct NodeSummary {
   std::string note{};
   std::string version{};
   std::chrono::milliseconds created_at{};
+  std::string memory{};  // capacity
+  std::string kernel{};
+  std::string architecture{};
 };
 
 // Fails with kInvalid, naming the field.
