@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -19,11 +20,11 @@
 
 #include "agent/answer.h"
 #include "agent/api_server.h"
-#include "agent/counters.h"
 #include "agent/disk_store.h"
 #include "agent/disk_workspace.h"
 #include "agent/event_book.h"
 #include "agent/machine.h"
+#include "agent/metrics.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
 #include "agent/requests.h"
@@ -112,7 +113,7 @@ class Agent final : public ShellListener {
         api_({.shell = shell_,
               .facts = facts_,
               .events = events_,
-              .counters = counters_,
+              .metrics = metrics_,
               .requests = requests_,
               .runs = runs_,
               .logs = logs_}),
@@ -143,7 +144,7 @@ class Agent final : public ShellListener {
   void happened(const EmitEvent& event, const NodeState& node) override {
     events_.add(event, node, wall_now(), shell_.version());
   }
-  void counted(const CountMetric& metric) override { ++counters_[counter_name(metric)]; }
+  void counted(const CountMetric& metric) override { metrics_.counted(metric); }
   void changed(const NodeState& node) override { runs_.look(node); }
 
  private:
@@ -172,9 +173,12 @@ class Agent final : public ShellListener {
         find_confinement({}), std::move(on_exit));
   }
 
-  Brain brain() const {
+  Brain brain() {
     Brain brain{.step = [this](NodeState node, const Command& command, const Now& now) {
-      return step(rules_, std::move(node), command, now);
+      const auto begun = std::chrono::steady_clock::now();
+      Outcome outcome = step(rules_, std::move(node), command, now);
+      metrics_.stepped(command, outcome, now, std::chrono::steady_clock::now() - begun);
+      return outcome;
     }};
     if (settings_.is_checked) {
       brain.violations = [this](const NodeState& node) { return violations(rules_, node); };
@@ -303,7 +307,7 @@ class Agent final : public ShellListener {
   bool has_lost_pods_;
   DiskStore store_;
   EventBook events_;
-  Counters counters_{};
+  Metrics metrics_{};
   Requests requests_{};
   RunSessions runs_;
   DiskWorkspace workspace_;

@@ -100,7 +100,9 @@ void ApiServer::route(const HttpExchangePtr& exchange, const HttpTarget& target)
   }
   if (!is_method(*exchange, "GET")) return;
   if (path[0] == "version") return answer_json(*exchange, 200, version_json(parts_.facts.version));
-  answer_text(*exchange, path[0] == "metrics" ? metrics_text() : "ok");
+  answer_text(*exchange, path[0] == "metrics"
+                             ? parts_.metrics.text(parts_.shell.node(), parts_.facts)
+                             : "ok");
 }
 
 void ApiServer::route_core(const HttpExchangePtr& exchange, const HttpTarget& target) {
@@ -257,12 +259,6 @@ void ApiServer::answer_pod(HttpExchange& exchange, int status, const std::string
                {"metadata", json::object()},
                {"status", "Success"},
                {"details", json::object{{"kind", "pods"}, {"uid", uid}}}});
-}
-
-std::string ApiServer::metrics_text() const {
-  std::string text;
-  for (const auto& [name, count] : parts_.counters) text += fmt::format("{} {}\n", name, count);
-  return text;
 }
 
 }  // namespace corehold

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "agent/counters.h"
 #include "agent/event_book.h"
 #include "agent/http_target.h"
 #include "agent/log.h"
+#include "agent/metrics.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
 #include "agent/requests.h"
@@ -23,7 +23,7 @@ struct ApiParts {
   Shell& shell;
   const NodeFacts& facts;
   const EventBook& events;
-  const Counters& counters;
+  Metrics& metrics;
   Requests& requests;
   RunSessions& runs;
   PodLogs& logs;
@@ -48,7 +48,6 @@ class ApiServer {
   void delete_pod(const HttpExchangePtr& exchange, const HttpTarget& target, const PodState& pod);
   void serve_log(const HttpExchangePtr& exchange, const HttpTarget& target, const PodState& pod);
   void answer_pod(HttpExchange& exchange, int status, const std::string& uid);
-  std::string metrics_text() const;
 
   ApiParts parts_;
 };
