@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -20,11 +21,11 @@
 #include "agent/answer.h"
 #include "agent/api_server.h"
 #include "agent/catalogue.h"
-#include "agent/counters.h"
 #include "agent/disk_store.h"
 #include "agent/disk_workspace.h"
 #include "agent/event_book.h"
 #include "agent/machine.h"
+#include "agent/metrics.h"
 #include "agent/node_document.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
@@ -121,7 +122,7 @@ class Agent final : public ShellListener {
               .facts = facts_,
               .catalogue = catalogue_,
               .watchers = watchers_,
-              .counters = counters_,
+              .metrics = metrics_,
               .requests = requests_,
               .runs = runs_,
               .logs = logs_,
@@ -164,7 +165,7 @@ class Agent final : public ShellListener {
   void happened(const EmitEvent& event, const NodeState& node) override {
     catalogue_.follow(events_.add(event, node, wall_now()));
   }
-  void counted(const CountMetric& metric) override { ++counters_[counter_name(metric)]; }
+  void counted(const CountMetric& metric) override { metrics_.counted(metric); }
   void changed(const NodeState& node) override {
     runs_.look(node);
     catalogue_.follow(node);
@@ -202,9 +203,12 @@ class Agent final : public ShellListener {
             .image_required = false};
   }
 
-  Brain brain() const {
+  Brain brain() {
     Brain brain{.step = [this](NodeState node, const Command& command, const Now& now) {
-      return step(rules_, std::move(node), command, now);
+      const auto begun = std::chrono::steady_clock::now();
+      Outcome outcome = step(rules_, std::move(node), command, now);
+      metrics_.stepped(command, outcome, now, std::chrono::steady_clock::now() - begun);
+      return outcome;
     }};
     if (settings_.is_checked) {
       brain.violations = [this](const NodeState& node) { return violations(rules_, node); };
@@ -338,7 +342,7 @@ class Agent final : public ShellListener {
   EventBook events_;
   Catalogue catalogue_;
   Watchers watchers_;
-  Counters counters_{};
+  Metrics metrics_{};
   Requests requests_{};
   RunSessions runs_;
   DiskWorkspace workspace_;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "agent/answer.h"
+#include "agent/counted_exchange.h"
 #include "agent/discovery_answer.h"
 #include "agent/view.h"
 #include "api/discovery.h"
@@ -69,7 +70,7 @@ ApiServer::ApiServer(const ApiParts& parts)
 void ApiServer::handle(const HttpExchangePtr& exchange) {
   const auto target = HttpTarget::parse(exchange->request().target);
   if (!target) return answer_error(*exchange, StatusReason::kBadRequest, target.error());
-  route(exchange, *target);
+  route(counted(exchange, *target, parts_.metrics), *target);
 }
 
 void ApiServer::route(const HttpExchangePtr& exchange, const HttpTarget& target) {
@@ -158,7 +159,7 @@ bool ApiServer::answer_plain(HttpExchange& exchange, const HttpTarget& target) {
   } else if (is_one_check && path[1] != "ping") {
     answer_text(exchange, 404, "404 page not found\n");
   } else if (path[0] == "metrics") {
-    answer_text(exchange, 200, metrics_text());
+    answer_text(exchange, 200, parts_.metrics.text(parts_.shell.node(), parts_.facts));
   } else if (target.query.contains("verbose")) {
     answer_text(exchange, 200, fmt::format("[+]ping ok\n{} check passed\n", path[0]));
   } else {
@@ -189,12 +190,6 @@ void ApiServer::serve_log(const HttpExchangePtr& exchange, const HttpTarget& tar
                                                             container, spec.name)});
   }
   parts_.logs.serve(exchange, target, *pod, container);
-}
-
-std::string ApiServer::metrics_text() const {
-  std::string text;
-  for (const auto& [name, count] : parts_.counters) text += fmt::format("{} {}\n", name, count);
-  return text;
 }
 
 }  // namespace corehold

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "agent/catalogue.h"
-#include "agent/counters.h"
 #include "agent/http_target.h"
+#include "agent/metrics.h"
 #include "agent/node_facts.h"
 #include "agent/node_writer.h"
 #include "agent/object_reader.h"
@@ -29,7 +29,7 @@ struct ApiParts {
   const NodeFacts& facts;
   Catalogue& catalogue;
   Watchers& watchers;
-  const Counters& counters;
+  Metrics& metrics;
   Requests& requests;
   RunSessions& runs;
   PodLogs& logs;
@@ -57,7 +57,6 @@ class ApiServer {
   bool answer_plain(HttpExchange& exchange, const HttpTarget& target);
   void serve_log(const HttpExchangePtr& exchange, const HttpTarget& target,
                  const ResourcePath& path);
-  std::string metrics_text() const;
 
   ApiParts parts_;
   ObjectReader reader_;
