@@ -6,7 +6,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/api_result.h"
-#include "api/pod_update.h"
+#include "api/object_rules.h"
 
 namespace corehold {
 

@@ -5,18 +5,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/json/object.hpp>
 
 #include "api/api_result.h"
+#include "api/object_rules.h"
 #include "api/pod_rules.h"
 
 namespace corehold {
 
 enum class PodPath { kObject, kStatus, kResize };
-// A PUT of an object with another UID is a conflict, a patch of the UID is a mistake.
-enum class WriteVerb { kPut, kPatch };
 
 struct PodUpdate {
   PodPath path = PodPath::kObject;
@@ -31,14 +31,16 @@ struct PodUpdate {
 //
 // Fails with 400 (another name or namespace), 409 (another resourceVersion) and 422.
 ApiResult<boost::json::object> prepare_pod_update(const boost::json::object& old,
-                                                  boost::json::object next,
-                                                  const PodUpdate& update, const PodRules& rules,
+                                                  boost::json::object next, const PodUpdate& update,
+                                                  const PodRules& rules,
                                                   std::vector<std::string>& warnings);
 
 // Whether generation is to be raised.
 bool changes_spec(const boost::json::object& old, const boost::json::object& next);
 
-// Equal but for managedFields and the order of fields: nothing to store, no new version.
-bool same_object(const boost::json::object& old, const boost::json::object& next);
+// Equal but for managedFields and how they are written: nothing to store, no new version.
+// `kind` is "Pod" or "Node".
+bool same_object(std::string_view kind, const boost::json::object& old,
+                 const boost::json::object& next);
 
 }  // namespace corehold

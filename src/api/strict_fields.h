@@ -35,8 +35,7 @@ ApiResult<boost::json::object> read_object(std::string_view kind, std::string_vi
 // is no such object.
 ApiResult<boost::json::object> read_patched(std::string_view kind,
                                             const boost::json::object& patched,
-                                            const PatchRequest& request,
-                                            FieldValidation validation,
+                                            const PatchRequest& request, FieldValidation validation,
                                             std::vector<std::string>& warnings);
 
 }  // namespace corehold
