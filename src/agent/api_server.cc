@@ -100,9 +100,8 @@ void ApiServer::route(const HttpExchangePtr& exchange, const HttpTarget& target)
   }
   if (!is_method(*exchange, "GET")) return;
   if (path[0] == "version") return answer_json(*exchange, 200, version_json(parts_.facts.version));
-  answer_text(*exchange, path[0] == "metrics"
-                             ? parts_.metrics.text(parts_.shell.node(), parts_.facts)
-                             : "ok");
+  answer_text(*exchange,
+              path[0] == "metrics" ? parts_.metrics.text(parts_.shell.node(), parts_.facts) : "ok");
 }
 
 void ApiServer::route_core(const HttpExchangePtr& exchange, const HttpTarget& target) {

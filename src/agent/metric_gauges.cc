@@ -54,7 +54,8 @@ MetricFamily exclusive_by_node(const CpuSet& exclusive, const Topology& topology
 }
 
 MetricFamily pods_by_phase(const NodeState& node) {
-  std::map<std::string, int> phases{{"Failed", 0}, {"Pending", 0}, {"Running", 0}, {"Succeeded", 0}};
+  std::map<std::string, int> phases{
+      {"Failed", 0}, {"Pending", 0}, {"Running", 0}, {"Succeeded", 0}};
   for (const auto& [uid, pod] : node.pods) ++phases[phase_of(pod)];
   MetricFamily made = family("corehold_pods");
   for (const auto& [phase, count] : phases) add(made, {{"phase", phase}}, count);
@@ -72,9 +73,10 @@ MetricFamily pending_resizes() {
 int delays_pending(const State& cpus) {
   int pending = 0;
   for (const auto& [uid, containers] : cpus.pods) {
-    pending += static_cast<int>(
-        std::count_if(containers.begin(), containers.end(),
-                      [](const auto& entry) { return entry.second.pending.has_value(); }));
+    pending +=
+        static_cast<int>(std::count_if(containers.begin(), containers.end(), [](const auto& entry) {
+          return entry.second.pending.has_value();
+        }));
   }
   return pending;
 }

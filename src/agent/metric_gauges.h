@@ -4,9 +4,9 @@
 // says of this process.
 #pragma once
 
-#include <vector>
-
 #include <prometheus/metric_family.h>
+
+#include <vector>
 
 #include "agent/node_facts.h"
 #include "manager/node_state.h"

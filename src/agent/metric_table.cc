@@ -49,8 +49,7 @@ constexpr std::array kTable{
     MetricInfo{"kubelet_pod_resources_endpoint_errors_get", kCounter, "server_api_version",
                "Calls of podresources Get that failed."},
     MetricInfo{"kubelet_pod_resources_endpoint_errors_get_allocatable", kCounter,
-               "server_api_version",
-               "Calls of podresources GetAllocatableResources that failed."},
+               "server_api_version", "Calls of podresources GetAllocatableResources that failed."},
     MetricInfo{"kubelet_pod_resources_endpoint_errors_list", kCounter, "server_api_version",
                "Calls of podresources List that failed."},
     MetricInfo{"kubelet_pod_resources_endpoint_requests_get", kCounter, "server_api_version",
@@ -84,9 +83,9 @@ static_assert(std::is_sorted(kTable.begin(), kTable.end(), is_before));
 std::span<const MetricInfo> metric_table() { return kTable; }
 
 const MetricInfo* find_metric(std::string_view name) {
-  const auto* const found =
-      std::lower_bound(kTable.begin(), kTable.end(), name,
-                       [](const MetricInfo& info, std::string_view each) { return info.name < each; });
+  const auto* const found = std::lower_bound(
+      kTable.begin(), kTable.end(), name,
+      [](const MetricInfo& info, std::string_view each) { return info.name < each; });
   return found != kTable.end() && found->name == name ? found : nullptr;
 }
 

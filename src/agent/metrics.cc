@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/metrics.h"
 
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -12,11 +18,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <prometheus/counter.h>
-#include <prometheus/family.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
 
 #include "agent/metric_gauges.h"
 #include "agent/metric_table.h"
@@ -96,10 +97,10 @@ std::string verb_label(std::string_view verb) {
 
 std::string resource_label(std::string_view resource) {
   constexpr std::array<std::string_view, 20> kResources{
-      "",        "cpus",       "discovery",    "events",      "health",
-      "metrics", "namespaces", "nodes",        "nodes/status", "openapi",
-      "pods",    "pods/log",   "pods/eviction", "pods/resize", "pods/status",
-      "run",     "version",    "bindings",     "configmaps",  "services"};
+      "",        "cpus",       "discovery",     "events",       "health",
+      "metrics", "namespaces", "nodes",         "nodes/status", "openapi",
+      "pods",    "pods/log",   "pods/eviction", "pods/resize",  "pods/status",
+      "run",     "version",    "bindings",      "configmaps",   "services"};
   return known(resource, kResources);
 }
 
