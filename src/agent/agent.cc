@@ -29,6 +29,7 @@
 #include "agent/node_document.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
+#include "agent/pod_resources_server.h"
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
@@ -309,7 +310,27 @@ class Agent final : public ShellListener {
       options.group = TRY(group_number(group));
       options.mode = 0660;
     }
+    const UnixListenerOptions beside{
+        .path = pod_resources_path(), .mode = options.mode, .group = options.group};
     server_ = TRY(HttpServer::listen(loop_, std::move(options)));
+    return listen_for_pod_resources(beside);
+  }
+
+  std::string pod_resources_path() const {
+    const std::string& path = settings_.config.paths.pod_resources_socket;
+    return path.empty() ? settings_.root + "/pod-resources/kubelet.sock" : path;
+  }
+
+  Result<void> listen_for_pod_resources(const UnixListenerOptions& socket) {
+    pod_resources_ = TRY(PodResourcesServer::listen(
+        loop_, {.socket = socket,
+                .source = {.node = [this]() -> const NodeState& { return shell_.node(); },
+                           .setup = facts_.setup,
+                           .asked =
+                               [this](PodResourcesCall call, CallResult result) {
+                                 metrics_.pod_resources_asked(call, result);
+                               }},
+                .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }}));
     return {};
   }
 
@@ -326,6 +347,7 @@ class Agent final : public ShellListener {
 
   void end() {
     if (server_) server_->close();
+    if (pod_resources_) pod_resources_->close();
     loop_.stop();
   }
 
@@ -353,6 +375,7 @@ class Agent final : public ShellListener {
   StaticPods static_pods_;
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
+  std::unique_ptr<PodResourcesServer> pod_resources_{};
   std::optional<Error> failure_{};
 };
 

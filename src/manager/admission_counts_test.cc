@@ -34,11 +34,11 @@ std::string not_aligned(const char* scope, const char* boundary) {
 class AdmissionCounts : public testing::Test {
  protected:
   void set_up(StaticOptions options, TopologyOptions topology_options = {}) {
-    node_ = std::make_unique<TestNode>(
-        machine("2s4c2t"), StaticConfig{.options = options,
-                                        .reserved = cpus("0"),
-                                        .reserved_count = 1,
-                                        .topology_policy = topology_options.policy});
+    node_ = std::make_unique<TestNode>(machine("2s4c2t"),
+                                       StaticConfig{.options = options,
+                                                    .reserved = cpus("0"),
+                                                    .reserved_count = 1,
+                                                    .topology_policy = topology_options.policy});
     rules_ = std::make_unique<ManagerRules>(node_->rules());
     rules_->admission.topology_options = topology_options;
   }
@@ -80,9 +80,10 @@ TEST_F(AdmissionCounts, EachContainerAsksForCpusAndASharedOneForNone) {
 
 TEST_F(AdmissionCounts, TheContainerThatDoesNotFitIsTheLastThatCounts) {
   set_up({});
-  EXPECT_THAT(try_pod("a", {"one cpu=2 memory=1Gi", "two cpu=20 memory=1Gi", "three cpu=1 memory=1Gi"}),
-              ElementsAre(kTried, kRefused, kPinned, aligned("container", "uncore_cache"), kPinned,
-                          kNotPinned));
+  EXPECT_THAT(
+      try_pod("a", {"one cpu=2 memory=1Gi", "two cpu=20 memory=1Gi", "three cpu=1 memory=1Gi"}),
+      ElementsAre(kTried, kRefused, kPinned, aligned("container", "uncore_cache"), kPinned,
+                  kNotPinned));
 }
 
 TEST_F(AdmissionCounts, CpusOfTwoCachesAreNotAligned) {
@@ -101,9 +102,9 @@ TEST_F(AdmissionCounts, WholeCoresAreAlignedOrNotWithThatOption) {
   EXPECT_THAT(try_pod("a", {"main cpu=2 memory=1Gi"}),
               ElementsAre(kTried, kPinned, aligned("container", "physical_cpu"),
                           aligned("container", "uncore_cache")));
-  EXPECT_THAT(try_pod("b", {"main cpu=3 memory=1Gi"}),
-              ElementsAre(kTried, kRefused, kPinned, kNotPinned,
-                          not_aligned("container", "physical_cpu")));
+  EXPECT_THAT(
+      try_pod("b", {"main cpu=3 memory=1Gi"}),
+      ElementsAre(kTried, kRefused, kPinned, kNotPinned, not_aligned("container", "physical_cpu")));
 }
 
 TEST_F(AdmissionCounts, OneNumaNodeIsGuaranteedForEachContainer) {
