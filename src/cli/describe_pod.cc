@@ -187,7 +187,7 @@ class PodReading {
       rows.push_back({"ends by", on_one_line(look_text(pod, {"metadata", "deletionTimestamp"}))});
     }
     if (pod_.priority) rows.push_back({"priority", fmt::to_string(*pod_.priority)});
-    rows.push_back({"restarts", on_one_line(pod_.restart_policy)});
+    rows.push_back({"restart", on_one_line(pod_.restart_policy)});
     rows.push_back({"qos", fmt::format("{}: {}", name_of(qos_class(pod_, {})),
                                        on_one_line(qos_reason(pod_, {})))});
     rows.push_back({"status", on_one_line(summary_.status)});
@@ -230,7 +230,7 @@ class PodReading {
     } else {
       rows.push_back({"pending", "-"});
     }
-    rows.push_back({"lie in", place_text(page_.map.topology, holder.assigned)});
+    rows.push_back({"place", place_text(page_.map.topology, holder.assigned)});
     rows.push_back({"aligned", alignment_text(page_.map, holder.assigned)});
   }
 
