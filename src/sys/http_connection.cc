@@ -404,7 +404,7 @@ void HttpConnection::finish() {
   gone_ = nullptr;
   sent_ = nullptr;
   channel_->end_writing();
-  if (!is_unread_) return drop();
+  if (!is_unread_ && ahead_.empty()) return drop();
   // To close now would tell a peer that still sends that it was cut off, and it might never
   // see the answer: a little is read on and thrown away.
   channel_ = plain_channel(socket_.native_handle());

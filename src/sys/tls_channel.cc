@@ -109,14 +109,16 @@ class TlsChannel final : public Channel {
   Moved read(char* into, std::size_t size) override {
     ERR_clear_error();
     std::size_t got = 0;
-    return moved(SSL_read_ex(ssl_.get(), into, size, &got), got);
+    const int result = SSL_read_ex(ssl_.get(), into, size, &got);
+    return moved(result, got);
   }
 
   Moved write(std::string_view text) override {
     if (text.empty()) return {};
     ERR_clear_error();
     std::size_t sent = 0;
-    return moved(SSL_write_ex(ssl_.get(), text.data(), text.size(), &sent), sent);
+    const int result = SSL_write_ex(ssl_.get(), text.data(), text.size(), &sent);
+    return moved(result, sent);
   }
 
   void end_writing() override {
