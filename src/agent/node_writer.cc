@@ -11,6 +11,7 @@
 #include "api/json_look.h"
 #include "api/managed_fields.h"
 #include "api/node_update.h"
+#include "api/pod_update.h"
 
 namespace corehold {
 namespace {
@@ -73,7 +74,7 @@ void NodeWriter::store(const WriteRequest& request, const ObjectVersion& old,
   NodeDocument next = parts_.document;
   next.take(written);
   json::object object = next.object(node_view(parts_.facts, old.version()));
-  if (same_object(old.parsed(), object)) return answer_object(request, 200, old);
+  if (same_object("Node", old.parsed(), object)) return answer_object(request, 200, old);
   if (request.is_try) {
     return answer_object(request, 200,
                          ObjectVersion(Resource::kNodes, std::move(object), old.version()));

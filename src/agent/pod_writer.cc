@@ -180,7 +180,7 @@ void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, js
                              ? *std::move(prepared)
                              : record_update("Pod", current, *std::move(prepared), request.writer);
   // Who owns what may change though nothing else does, by server-side apply.
-  const bool is_same = is_apply ? written == current : same_object(current, written);
+  const bool is_same = is_apply ? written == current : same_object("Pod", current, written);
   if (is_same) return answer_object(request, 200, old);
   const bool is_new_spec = changes_spec(current, written);
   if (request.is_try) {
