@@ -98,7 +98,7 @@ TEST_F(SimulatedAgent, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(status_of({.target = fmt::format("{}/none", kPods)}), "404 NotFound");
   EXPECT_EQ(status_of({.method = "PUT", .target = kPods}), "405 MethodNotAllowed");
   EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{"}), "400 BadRequest");
-  EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{}"}), "400 BadRequest");
+  EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{}"}), "422 Invalid");
   EXPECT_EQ(
       status_of({.method = "POST", .target = kPods, .body = pod_text("../../etc", 1, "true")}),
       "422 Invalid");
