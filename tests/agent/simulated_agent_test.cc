@@ -98,7 +98,7 @@ TEST_F(SimulatedAgent, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(status_of({.target = fmt::format("{}/none", kPods)}), "404 NotFound");
   EXPECT_EQ(status_of({.method = "PUT", .target = kPods}), "405 MethodNotAllowed");
   EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{"}), "400 BadRequest");
-  EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{}"}), "400 BadRequest");
+  EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{}"}), "422 Invalid");
   EXPECT_EQ(
       status_of({.method = "POST", .target = kPods, .body = pod_text("../../etc", 1, "true")}),
       "422 Invalid");
@@ -141,7 +141,7 @@ TEST_F(SimulatedAgent, ShowsNodeEventsVersionAndCounters) {
   const std::string name = agent_.field("/api/v1/nodes", "/items/0/metadata/name");
   EXPECT_EQ(agent_.field("/api/v1/nodes/" + name, "/kind"), "Node");
   EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body, HasSubstr("\"Started\""));
-  EXPECT_THAT(agent_.field("/version", "/gitVersion"), HasSubstr("v0."));
+  EXPECT_THAT(agent_.field("/version", "/gitVersion"), HasSubstr("+corehold."));
   EXPECT_THAT(agent_.ask({.target = "/metrics"}).body,
               HasSubstr("kubelet_cpu_manager_pinning_requests_total 1\n"));
 }
