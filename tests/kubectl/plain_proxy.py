@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plain HTTP on a port of the loopback, passed on to the agent's socket."""
+import json
+import os
 import socket
 import threading
 
@@ -31,3 +33,11 @@ def serve(path):
 
     threading.Thread(target=accept, daemon=True).start()
     return "http://127.0.0.1:%d" % listener.getsockname()[1]
+
+
+def write_kubeconfig(agent):
+    config = {"apiVersion": "v1", "kind": "Config", "current-context": "corehold",
+              "clusters": [{"name": "corehold", "cluster": {"server": serve(agent.socket)}}],
+              "contexts": [{"name": "corehold", "context": {"cluster": "corehold"}}]}
+    with open(os.path.join(agent.root, "kubeconfig"), "w", encoding="utf-8") as file:
+        json.dump(config, file)
