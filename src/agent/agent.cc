@@ -29,6 +29,7 @@
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
+#include "agent/tls_listener.h"
 #include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
@@ -273,7 +274,14 @@ class Agent final : public ShellListener {
       options.group = TRY(group_number(group));
       options.mode = 0660;
     }
+    const auto handler = options.handler;
     server_ = TRY(HttpServer::listen(loop_, std::move(options)));
+    tls_server_ = TRY(listen_with_tls(loop_,
+                                      {.root = settings_.root,
+                                       .node_name = facts_.name,
+                                       .address = settings_.config.listen.address,
+                                       .handler = handler},
+                                      log_));
     return {};
   }
 
@@ -290,6 +298,7 @@ class Agent final : public ShellListener {
 
   void end() {
     if (server_) server_->close();
+    if (tls_server_) tls_server_->close();
     loop_.stop();
   }
 
@@ -313,6 +322,7 @@ class Agent final : public ShellListener {
   ApiServer api_;
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
+  std::unique_ptr<HttpServer> tls_server_{};
   std::optional<Error> failure_{};
 };
 
