@@ -190,8 +190,7 @@ void check_policy(const Config& config, Reading& reading) {
 
 // Fields whose part of the node is not there yet.
 void note_absent_parts(Reading& reading) {
-  constexpr std::array<std::string_view, 5> kFields{"staticPodPath", "syncFrequency",
-                                                    "paths.podinfo", "paths.podResourcesSocket",
+  constexpr std::array<std::string_view, 3> kFields{"syncFrequency", "paths.podinfo",
                                                     "podinfo.annotations"};
   for (const std::string_view name : kFields) {
     const std::string field(name);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/code.h"
+#include "manager/admission_counts.h"
 #include "manager/facts.h"
 #include "manager/saving.h"
 
@@ -13,6 +14,8 @@ namespace corehold {
 namespace {
 
 constexpr std::string_view kUnschedulable = "Unschedulable";
+constexpr const char* kCordoned =
+    "the node is cordoned: it takes no new pods until it is uncordoned";
 
 bool are_cpus_equal(const State& a, const State& b) {
   return a.shared == b.shared && a.pods == b.pods;
@@ -57,14 +60,6 @@ Code code_of(const Refusal& refusal) {
   return refusal.reason == "TopologyAffinityError" ? Code::kExhausted : Code::kConflict;
 }
 
-void count_request(Turn& turn, const PodState& pod, bool refused) {
-  const bool pins = std::any_of(pod.containers.begin(), pod.containers.end(),
-                                [](const auto& entry) { return entry.second.exclusive > 0; });
-  if (!pins) return;
-  turn.emit(CountMetric{"kubelet_cpu_manager_pinning_requests_total", {}});
-  if (refused) turn.emit(CountMetric{"kubelet_cpu_manager_pinning_errors_total", {}});
-}
-
 void wait_for_room(Turn& turn, PodState& pod, const std::string& message) {
   if (pod.record.message == message) return;
   pod.record.reason = kUnschedulable;
@@ -85,7 +80,6 @@ void turn_away(Turn& turn, PodState& pod, std::string reason, const Error& error
 }
 
 void refuse(Turn& turn, PodState& pod, const Refusal& refusal) {
-  count_request(turn, pod, true);
   pod.tried = turn.node.freed;
   const bool waits = pod.record.source == Source::kApi ||
                      pod.record.source == Source::kRunWaiting || !is_quiet(pod);
@@ -130,12 +124,17 @@ Decision admit_online(Turn& turn, const PodState& pod) {
 
 void try_to_admit(Turn& turn, PodState& pod) {
   NodeState& node = turn.node;
+  if (node.cordoned && pod.record.source == Source::kApi && is_quiet(pod)) {
+    pod.tried = node.freed;
+    wait_for_room(turn, pod, kCordoned);
+    return;
+  }
   Decision decision = admit_online(turn, pod);
+  count_admission(turn, pod.record.pod, decision);
   if (decision.refusal) {
     refuse(turn, pod, *decision.refusal);
     return;
   }
-  count_request(turn, pod, false);
   const bool durable = are_cpus_equal(decision.after.cpus, node.bookings.cpus);
   if (!durable) {
     ++node.revision;
@@ -205,6 +204,14 @@ void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command) {
   for (const std::string& uid : std::exchange(node.admitting, {})) {
     finish_admission(turn, node.pods.at(uid));
   }
+}
+
+void on_cordon(Turn& turn, const SetCordon& command) {
+  if (turn.node.cordoned == command.cordoned) return;
+  turn.node.cordoned = command.cordoned;
+  ++turn.node.freed;
+  turn.note({}, command.cordoned ? "NodeNotSchedulable" : "NodeSchedulable",
+            command.cordoned ? "the node takes no new pods" : "the node takes new pods again");
 }
 
 void place_pods(Turn& turn) {
