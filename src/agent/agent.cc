@@ -34,6 +34,7 @@
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
 #include "agent/static_pods.h"
+#include "agent/tls_listener.h"
 #include "agent/view.h"
 #include "agent/watchers.h"
 #include "runtime/pod_files.h"
@@ -312,7 +313,14 @@ class Agent final : public ShellListener {
     }
     const UnixListenerOptions beside{
         .path = pod_resources_path(), .mode = options.mode, .group = options.group};
+    const auto handler = options.handler;
     server_ = TRY(HttpServer::listen(loop_, std::move(options)));
+    tls_server_ = TRY(listen_with_tls(loop_,
+                                      {.root = settings_.root,
+                                       .node_name = facts_.name,
+                                       .address = settings_.config.listen.address,
+                                       .handler = handler},
+                                      log_));
     return listen_for_pod_resources(beside);
   }
 
@@ -347,6 +355,7 @@ class Agent final : public ShellListener {
 
   void end() {
     if (server_) server_->close();
+    if (tls_server_) tls_server_->close();
     if (pod_resources_) pod_resources_->close();
     loop_.stop();
   }
@@ -375,6 +384,7 @@ class Agent final : public ShellListener {
   StaticPods static_pods_;
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
+  std::unique_ptr<HttpServer> tls_server_{};
   std::unique_ptr<PodResourcesServer> pod_resources_{};
   std::optional<Error> failure_{};
 };

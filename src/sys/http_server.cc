@@ -5,11 +5,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -17,20 +14,20 @@
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "sys/descriptor.h"
 #include "sys/file.h"
 #include "sys/http_connection.h"
 #include "sys/socket_address.h"
+#include "sys/unix_listener.h"
 
 namespace corehold {
 namespace {
 
 namespace asio = boost::asio;
 using Stream = asio::generic::stream_protocol;  // of whatever family
-using Unix = asio::local::stream_protocol;
 using asio::ip::tcp;
 using boost::system::error_code;
 
@@ -96,31 +93,15 @@ class Listener final : public HttpServer {
 
  private:
   Result<void> open_unix() {
-    const std::string& path = shared_->options.path;
-    place_ = path;
-    if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-      return Error{Code::kInvalid,
-                   fmt::format("listen on {}: the path has {} bytes, a socket's at most {}; choose "
-                               "a shorter root directory",
-                               path, path.size(), sizeof(sockaddr_un::sun_path) - 1)};
-    }
-    TRY(remove_old(path));
-    error_code error;
-    static_cast<void>(acceptor_.open(Stream(AF_UNIX, 0), error));
-    if (error) return failed("open", path, error.value());
-    close_on_exec(acceptor_.native_handle());
-    // Nobody may connect before mode and group are as they should be.
-    const mode_t before = ::umask(0777);
-    static_cast<void>(acceptor_.bind(Stream::endpoint(Unix::endpoint(path)), error));
-    ::umask(before);
-    if (error) return failed("bind", path, error.value());
+    const HttpServerOptions& options = shared_->options;
+    place_ = options.path;
+    Descriptor socket =
+        TRY(listen_on_unix({.path = options.path, .mode = options.mode, .group = options.group}));
     bound_ = true;
-    if (::chown(path.c_str(), uid_t(-1), shared_->options.group) != 0) {
-      return failed("chown", path, errno);
-    }
-    if (::chmod(path.c_str(), shared_->options.mode) != 0) return failed("chmod", path, errno);
-    static_cast<void>(acceptor_.listen(asio::socket_base::max_listen_connections, error));
-    if (error) return failed("listen", path, error.value());
+    error_code error;
+    static_cast<void>(acceptor_.assign(Stream(AF_UNIX, 0), socket.get(), error));
+    if (error) return failed("listen on", place_, error.value());
+    static_cast<void>(socket.release());  // the acceptor's now
     return {};
   }
 
@@ -157,19 +138,6 @@ class Listener final : public HttpServer {
     if (error || bound.size() > found.capacity()) return 0;
     std::memcpy(found.data(), bound.data(), bound.size());
     return found.port();
-  }
-
-  static Result<void> remove_old(const std::string& path) {
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0) {
-      if (errno == ENOENT) return {};
-      return failed("stat", path, errno);
-    }
-    if (!S_ISSOCK(status.st_mode)) {
-      return Error{Code::kIo, fmt::format("listen on {}: something else is there", path)};
-    }
-    if (::unlink(path.c_str()) != 0) return failed("unlink", path, errno);
-    return {};
   }
 
   void accept() {
