@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 
-import plain_proxy
 from kubectl import HERE, Session, eventually
 
 sys.path.insert(0, str(HERE.parent / "api"))
@@ -35,7 +34,7 @@ staticPodPath: manifests
 apiVersion: corehold.dev/v1alpha1
 kind: CoreholdConfiguration
 listen:
-  address: ""
+  address: 127.0.0.1:0
 """
 STATIC_POD = """\
 apiVersion: v1
@@ -284,8 +283,6 @@ def main():
     manifests.mkdir()
     (manifests / "local.yaml").write_text(STATIC_POD, encoding="utf-8")
     with agent, tempfile.TemporaryDirectory(prefix="corehold-kubectl-") as home:
-        if not (pathlib.Path(agent.root) / "kubeconfig").exists():
-            plain_proxy.write_kubeconfig(agent)
         session = Session(agent, got.stdout.strip(), arguments.version, home)
         try:
             whole_session(session)
