@@ -20,17 +20,22 @@
 
 #include "agent/answer.h"
 #include "agent/api_server.h"
+#include "agent/catalogue.h"
 #include "agent/disk_store.h"
 #include "agent/disk_workspace.h"
 #include "agent/event_book.h"
 #include "agent/machine.h"
 #include "agent/metrics.h"
+#include "agent/node_document.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
 #include "agent/pod_resources_server.h"
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
+#include "agent/static_pods.h"
+#include "agent/view.h"
+#include "agent/watchers.h"
 #include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
@@ -103,9 +108,12 @@ class Agent final : public ShellListener {
         cpus_(std::move(cpus)),
         pods_(std::move(pods.pods)),
         has_lost_pods_(pods.moved),
+        document_(std::move(pods.document)),
         store_(std::move(pods.store), checkpoint_path(settings.root),
                checkpoint_format(settings.config)),
         events_(facts_.name, EventBook::kMost),
+        catalogue_(facts_, pods.first_version),
+        watchers_(loop_, catalogue_),
         runs_(requests_, log),
         workspace_(launch_context(), runs_),
         runtime_(make_runtime()),
@@ -113,13 +121,26 @@ class Agent final : public ShellListener {
         logs_(loop_, shell_, settings.root),
         api_({.shell = shell_,
               .facts = facts_,
-              .events = events_,
+              .catalogue = catalogue_,
+              .watchers = watchers_,
               .metrics = metrics_,
               .requests = requests_,
               .runs = runs_,
-              .logs = logs_}),
+              .logs = logs_,
+              .document = document_,
+              .save_document = [this](const NodeDocument& next) { return store_.save(next); },
+              .rules = pod_rules()}),
+        static_pods_({.loop = loop_,
+                      .shell = shell_,
+                      .requests = requests_,
+                      .log = log,
+                      .tell = [this](const EmitEvent& event) { happened(event, shell_.node()); },
+                      .path = settings.config.static_pod_path,
+                      .node_name = facts_.name}),
         signals_(loop_, SIGTERM, SIGINT) {
     facts_.abilities = runtime_->abilities();
+    catalogue_.on_change = [this] { watchers_.wake(); };
+    catalogue_.follow(document_.object(node_view(facts_, 0)));
   }
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -143,10 +164,14 @@ class Agent final : public ShellListener {
 
   void replied(const Reply& reply) override { requests_.replied(reply); }
   void happened(const EmitEvent& event, const NodeState& node) override {
-    events_.add(event, node, wall_now(), shell_.version());
+    catalogue_.follow(events_.add(event, node, wall_now()));
   }
   void counted(const CountMetric& metric) override { metrics_.counted(metric); }
-  void changed(const NodeState& node) override { runs_.look(node); }
+  void changed(const NodeState& node) override {
+    runs_.look(node);
+    catalogue_.follow(node);
+    static_pods_.look();
+  }
 
  private:
   LaunchContext launch_context() const {
@@ -172,6 +197,11 @@ class Agent final : public ShellListener {
             .root = settings_.root,
             .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
         find_confinement({}), std::move(on_exit));
+  }
+
+  PodRules pod_rules() const {
+    return {.assigned_resources = settings_.config.gates.is_on(Gate::kDownwardApiAssignedResources),
+            .image_required = false};
   }
 
   Brain brain() {
@@ -227,12 +257,14 @@ class Agent final : public ShellListener {
                     .cpus = std::move(cpus_.state),
                     .seen = seen_of(*found, log_),
                     .online = online_now,
-                    .rebuild = rebuild};
+                    .rebuild = rebuild,
+                    .cordoned = document_.is_cordoned()};
     TRY(listen());
     shell_.submit(std::move(recover));
     if (failure_) return {};
     if (cpus_.how == FoundCpus::How::kMoved) note_loss(kLostCpus);
     if (has_lost_pods_) note_loss(kLostPods);
+    static_pods_.begin();
     log_.info("ready", {{"node", facts_.name}, {"socket", socket_path()}});
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
@@ -242,9 +274,9 @@ class Agent final : public ShellListener {
 
   // For those who do not read the log.
   void note_loss(std::string_view what) {
-    events_.add(
+    happened(
         {.type = EmitEvent::Type::kWarning, .reason = "StateRebuilt", .message = std::string(what)},
-        shell_.node(), wall_now(), shell_.version());
+        shell_.node());
   }
 
   // What pods have left whose removal nobody saw. Not while a store is about that was moved
@@ -327,8 +359,11 @@ class Agent final : public ShellListener {
   FoundCpus cpus_;
   std::vector<PodRecord> pods_;
   bool has_lost_pods_;
+  NodeDocument document_;
   DiskStore store_;
   EventBook events_;
+  Catalogue catalogue_;
+  Watchers watchers_;
   Metrics metrics_{};
   Requests requests_{};
   RunSessions runs_;
@@ -337,6 +372,7 @@ class Agent final : public ShellListener {
   Shell shell_;
   PodLogs logs_;
   ApiServer api_;
+  StaticPods static_pods_;
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
   std::unique_ptr<PodResourcesServer> pod_resources_{};

@@ -288,9 +288,8 @@ TEST(AbsentPartRule, FieldsWhosePartIsNotThereYetAreNoted) {
                           "6: podinfo.annotations: without effect yet"));
   EXPECT_THAT(texts_of(read_config(corehold_document("listen: {address: \"\"}\n")).notes),
               IsEmpty());
-  EXPECT_THAT(
-      texts_of(read_config(kubelet("cpuManagerPolicy: none\nstaticPodPath: /pods\n")).notes),
-      ElementsAre("4: staticPodPath: without effect yet"));
+  EXPECT_THAT(texts_of(read_config(kubelet("cpuManagerPolicy: none\nsyncFrequency: 1m\n")).notes),
+              ElementsAre("4: syncFrequency: without effect yet"));
 }
 
 TEST(RuntimeRule, AnEndpointGoesWithARuntimeThatHasOne) {

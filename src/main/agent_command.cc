@@ -77,6 +77,14 @@ void report_mistakes(const std::string& file, const std::vector<ConfigRemark>& m
   for (const ConfigRemark& mistake : mistakes) report(render_remark(file, mistake));
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(path, error).lexically_normal();
+  std::string text = error ? path : full.string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
 // The configuration of `file` on this machine. Mistakes are told here; no value: there
 // were some.
 std::optional<Config> configure(const std::string& file, const Topology& topology, const Log& log) {
@@ -114,15 +122,9 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
     log.info("configuration without effect",
              {{"line", fmt::to_string(note.line)}, {"field", note.field}, {"note", note.message}});
   }
+  std::string& pods = checked.config.static_pod_path;
+  if (!pods.empty()) pods = absolute(std::filesystem::path(file).parent_path() / pods);
   return std::move(checked.config);
-}
-
-std::string absolute(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path full = std::filesystem::absolute(path, error).lexically_normal();
-  std::string text = error ? path : full.string();
-  while (text.size() > 1 && text.back() == '/') text.pop_back();
-  return text;
 }
 
 int run(const Arguments& arguments) {
