@@ -18,7 +18,7 @@ constexpr std::string_view kConfined = "CpusConfined";
 
 json::object metadata_json(const NodeView& view) {
   json::object metadata{{"name", view.name},
-                        {"uid", view.name},
+                        {"uid", view.uid.empty() ? view.name : view.uid},
                         {"resourceVersion", fmt::to_string(view.resource_version)},
                         {"creationTimestamp", time_text(view.created_at)}};
   json::object labels{{"kubernetes.io/hostname", view.name}, {"kubernetes.io/os", "linux"}};
@@ -41,12 +41,14 @@ bool is_confined(const NodeView& view) { return view.confinement.starts_with("cg
 json::array conditions_json(const NodeView& view) {
   json::object ready{{"type", "Ready"},
                      {"status", view.ready ? "True" : "False"},
+                     {"lastHeartbeatTime", time_text(view.since)},
                      {"lastTransitionTime", time_text(view.since)},
                      {"reason", view.ready ? "AgentReady" : "AgentNotReady"},
                      {"message", view.ready ? "the agent takes pods" : view.message}};
   json::object confined{{"type", kConfined},
                         {"status", is_confined(view) ? "True" : "False"},
-                        {"lastTransitionTime", time_text(view.created_at)},
+                        {"lastHeartbeatTime", time_text(view.since)},
+                        {"lastTransitionTime", time_text(view.since)},
                         {"reason", is_confined(view) ? "Cgroup" : "NoCgroup"},
                         {"message", view.note}};
   json::array conditions;
@@ -91,7 +93,15 @@ Result<void> read_metadata(const json::object& object, NodeSummary& summary) {
 }  // namespace
 
 json::object to_json(const NodeView& view) {
-  json::object info{{"operatingSystem", "linux"},
+  json::array addresses;
+  addresses.push_back(json::object{{"type", "InternalIP"}, {"address", "127.0.0.1"}});
+  addresses.push_back(json::object{{"type", "Hostname"}, {"address", view.name}});
+  json::object info{{"machineID", view.machine_id},
+                    {"systemUUID", ""},
+                    {"bootID", view.boot_id},
+                    {"osImage", view.os_image},
+                    {"kubeProxyVersion", ""},
+                    {"operatingSystem", "linux"},
                     {"architecture", view.architecture},
                     {"kernelVersion", view.kernel},
                     {"kubeletVersion", "corehold-v" + view.version},
@@ -103,6 +113,7 @@ json::object to_json(const NodeView& view) {
           {"status", json::object{{"capacity", amounts(view, view.cpus)},
                                   {"allocatable", amounts(view, view.cpus - view.reserved_cpus)},
                                   {"conditions", conditions_json(view)},
+                                  {"addresses", std::move(addresses)},
                                   {"nodeInfo", std::move(info)}}}};
 }
 
