@@ -105,7 +105,7 @@ class Agent final : public ShellListener {
                checkpoint_format(settings.config)),
         events_(facts_.name, EventBook::kMost),
         runs_(requests_, log),
-        workspace_(launch_context(), runs_),
+        workspace_(launch_context(), runs_, Launcher(settings.launcher)),
         runtime_(make_runtime()),
         shell_(brain(), NodeState{.bookings = setup.empty}, shell_parts()),
         logs_(loop_, shell_, settings.root),
@@ -168,8 +168,9 @@ class Agent final : public ShellListener {
         loop_,
         ProcessRuntimeOptions{
             .root = settings_.root,
+            .launcher = Launcher(settings_.launcher),
             .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
-        find_confinement({}), std::move(on_exit));
+        find_confinement({.cgroup = settings_.cgroup}), std::move(on_exit));
   }
 
   Brain brain() const {
@@ -255,7 +256,8 @@ class Agent final : public ShellListener {
     std::set<std::string> known;
     for (const PodRecord& record : pods_) known.insert(record.pod.uid);
     for (const RuntimeContainer& container : found) known.insert(container.container.pod);
-    for (const std::string& uid : sweep_pod_files(settings_.root, known)) {
+    for (const std::string& uid :
+         sweep_pod_files(settings_.root, known, Launcher(settings_.launcher))) {
       log_.info("files of a pod that is not known any more are removed", {{"uid", uid}});
     }
   }

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# cmake -D COREHOLD=PROGRAM -D OUT=FOLDER -D CHANGELOG=FILE -P package_docs.cmake: the manual page,
+# the completion and the changelog as a package has them. A program that lacks a command makes a
+# package that lacks its page.
+file(MAKE_DIRECTORY ${OUT})
+
+function(gzip from to)
+  # Without name and time: the same content is the same file.
+  execute_process(COMMAND gzip -9nc ${from} OUTPUT_FILE ${to} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+execute_process(COMMAND ${COREHOLD} manual
+  OUTPUT_FILE ${OUT}/corehold.1 ERROR_QUIET RESULT_VARIABLE failed)
+file(REMOVE ${OUT}/corehold.1.gz ${OUT}/completion.bash)
+if(failed)
+  message(STATUS "corehold manual: not there yet")
+else()
+  gzip(${OUT}/corehold.1 ${OUT}/corehold.1.gz)
+endif()
+execute_process(COMMAND ${COREHOLD} completion bash
+  OUTPUT_FILE ${OUT}/completion.partial ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  message(STATUS "corehold completion bash: not there yet")
+else()
+  file(RENAME ${OUT}/completion.partial ${OUT}/completion.bash)
+endif()
+gzip(${CHANGELOG} ${OUT}/changelog.gz)
+file(TOUCH ${OUT}/stamp)

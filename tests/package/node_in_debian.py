@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package on a Debian 12 with systemd: installed, used, upgraded, removed and purged."""
+import json
+import re
+import time
+
+from guest import Failed
+
+OLD, NEW = "0.1.0", "0.1.1"
+ROOT = "/var/lib/corehold"
+CGROUP = "/sys/fs/cgroup/corehold.slice"
+DEADLINE = 120
+WORST_EXPOSURE = 4.0  # of 10, as systemd-analyze counts it; lower is better
+
+# What a process is allowed: the same words from a pod and from any service of systemd.
+PROBE = """\
+grep -E '^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp|Seccomp_filters|SigIgn|SigBlk):' \
+/proc/self/status; echo umask $(umask); ulimit -aS; ulimit -aH; cat /proc/self/oom_score_adj;
+for f in mnt ipc uts net pid user; do readlink /proc/self/ns/$f; done;
+for d in /tmp /home /usr /etc /var /root /dev/shm; do touch $d/probe && rm $d/probe && echo writes $d; done;
+head -c1 /dev/urandom | wc -c; unshare -m true && echo may unshare;
+chmod u+s /usr/local/lib/suid && echo may set suid
+"""
+
+
+def pod(name, command, cpus=None, volumes=(), mounts=(), **spec):
+    container = {"name": "main", "command": ["sh", "-c", command], "volumeMounts": list(mounts)}
+    if cpus:
+        container["resources"] = {"limits": {"cpu": str(cpus), "memory": "16Mi"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": [container], "volumes": list(volumes), **spec},
+    }
+
+
+class Node:
+    """The installed node, by the commands that an administrator has."""
+
+    def __init__(self, guest):
+        self.guest = guest
+
+    def sh(self, command, **options):
+        return self.guest.sh(command, timeout=DEADLINE, **options)
+
+    def step(self, text):
+        print(f"-- {text}", flush=True)
+
+    def apply(self, *pods):
+        text = "\n---\n".join(json.dumps(each) for each in pods)
+        self.guest.write("/root/pods.yaml", text)
+        self.sh("corehold apply -f /root/pods.yaml")
+
+    def pods(self):
+        found = json.loads(self.sh("corehold get pods -A -o json"))["items"]
+        return {each["metadata"]["name"]: each for each in found}
+
+    def phase(self, name):
+        return self.pods().get(name, {}).get("status", {}).get("phase")
+
+    def eventually(self, condition, what):
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise Failed(f"never: {what}")
+            time.sleep(0.3)
+
+    def output(self, name):
+        """What the only run of a pod has written, once it has ended well."""
+        phase = self.eventually(
+            lambda: self.phase(name) in ("Succeeded", "Failed") and self.phase(name),
+            f"{name} has ended",
+        )
+        said = self.sh(f"corehold logs {name}")
+        assert phase == "Succeeded", f"{name}: {phase}: {said}: {self.pods()[name]['status']}"
+        return said
+
+    def main_process(self, name):
+        uid = self.pods()[name]["metadata"]["uid"]
+        return json.loads(self.sh(f"cat {ROOT}/containers/{uid}/main/main.json"))["pid"]
+
+    def unit_process(self, unit):
+        return int(self.sh(f"systemctl show -P MainPID {unit}"))
+
+    def start(self, name):
+        self.apply(pod(name, "exec sleep 100000", cpus=1))
+        self.eventually(lambda: self.phase(name) == "Running", f"{name} runs")
+        return self.main_process(name)
+
+    def delete(self, *names):
+        self.sh(f"corehold delete pod {' '.join(names)} --grace-period 1")
+
+    def active(self, *units):
+        states = self.sh(f"systemctl is-active {' '.join(units)}", check=False).split()
+        assert states == ["active"] * len(units), dict(zip(units, states))
+
+
+def install(node):
+    node.step("install")
+    print(node.sh(f"dpkg -i /image/corehold_{OLD}_amd64.deb"))
+    node.active("corehold.service", "corehold-launcher.socket", "corehold-pods.service")
+    assert node.sh("systemctl is-enabled corehold.service").strip() == "enabled"
+    nodes = json.loads(node.sh("corehold get nodes -o json"))["items"]
+    assert "cgroup v2" in json.dumps(nodes[0]), nodes[0]
+    said = node.sh("journalctl -q -u corehold -p warning -o cat", check=False)
+    assert "cannot" not in said, said
+    # --recursive-errors=no: units of Debian itself are not ours to judge.
+    units = "corehold.service corehold-launcher.service corehold-launcher.socket corehold-pods.service"
+    verdict = node.sh(f"cd /lib/systemd/system && systemd-analyze verify --man=no --recursive-errors=no {units}")
+    assert "corehold" not in verdict, verdict
+
+
+def sandbox(node):
+    node.step("the agent is confined, its containers are not")
+    print(node.sh("systemd-analyze security --no-pager corehold.service | grep -v '^✓'"))
+    score = node.sh("systemd-analyze security --no-pager corehold.service | tail -n 1")
+    exposure = float(re.search(r"([\d.]+) \w+", score).group(1))
+    assert exposure <= WORST_EXPOSURE, score
+    agent = node.unit_process("corehold.service")
+    status = node.sh(f"grep -E '^(NoNewPrivs|Seccomp|CapBnd):' /proc/{agent}/status").split()
+    confined = dict(zip(status[::2], status[1::2]))
+    assert confined["NoNewPrivs:"] == "1" and confined["Seccomp:"] == "2", confined
+    # In its own mount namespace nothing can be written but its state.
+    inside = f"nsenter -t {agent} -m --"
+    for place in ("/usr", "/etc", "/tmp", "/home", "/root", "/var"):
+        node.sh(f"! {inside} touch {place}/probe 2> /dev/null")
+    node.sh(f"{inside} touch {ROOT}/probe && rm {ROOT}/probe")
+
+    node.sh("cp /bin/true /usr/local/lib/suid")
+    node.guest.write("/root/probe", PROBE)
+    node.apply(pod("probe", "sh /root/probe", restartPolicy="Never"))
+    seen = node.output("probe")
+    expected = node.sh("systemd-run -q --wait --pipe sh /root/probe 2>&1")
+    if seen != expected:
+        raise Failed(f"a pod is not as free as a service of systemd:\n{seen}\n-- but:\n{expected}")
+    words = seen.split()
+    values = dict(zip(words, words[1:]))
+    full = node.sh("sed -n 's/^CapBnd:\\t//p' /proc/1/status").strip()
+    assert values["CapBnd:"] == full and values["CapEff:"] == full, seen
+    assert values["NoNewPrivs:"] == "0" and values["Seccomp:"] == "0", seen
+    assert values["umask"] == "0022", seen
+    for place in ("/tmp", "/home", "/usr", "/etc", "/var", "/root"):
+        assert f"writes {place}\n" in seen, seen
+    assert "may unshare" in seen and "may set suid" in seen, seen
+    node.delete("probe")
+
+
+def volumes(node):
+    node.step("volumes and users work through the sandbox")
+    mounts = [{"name": "memory", "mountPath": "/memory"}, {"name": "disk", "mountPath": "/data"},
+              {"name": "log", "mountPath": "/seen"}]  # fmt: skip
+    made = [{"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            {"name": "disk", "emptyDir": {}},
+            {"name": "log", "hostPath": {"path": "/root", "type": "Directory"}}]  # fmt: skip
+    node.apply(
+        pod("volumes", "stat -f -c %T /memory; id -u; touch /data/a /memory/a && stat -c %g /data/a;"
+            " ls /seen > /dev/null 2>&1 || echo closed",
+            cpus=1, volumes=made, mounts=mounts, restartPolicy="Never",
+            securityContext={"runAsUser": 4321, "runAsGroup": 4321, "fsGroup": 1234})
+    )  # fmt: skip
+    assert node.output("volumes").split() == ["tmpfs", "4321", "1234", "closed"], node.output("volumes")
+    node.delete("volumes")
+    assert ROOT not in node.sh("cat /proc/mounts"), "a volume is still mounted"
+    said = node.sh("corehold run --cpus 1 -- grep -E '^(Seccomp|Cpus_allowed_list):' /proc/self/status")
+    assert said.split()[1] == "0" and said.split()[3].isdigit(), said
+
+
+def restarts(node):
+    node.step("containers outlive their services")
+    steady = node.start("steady")
+    cgroup = node.sh(f"cat /proc/{steady}/cgroup").strip()
+    assert cgroup.startswith("0::/corehold.slice/corehold-pods.service/pods/"), cgroup
+
+    def goes_on(what):
+        node.eventually(lambda: node.sh("corehold get pods", check=False) and node.guest.code == 0, "an agent")
+        assert node.phase("steady") == "Running", what
+        assert node.main_process("steady") == steady, what
+        node.sh(f"kill -0 {steady}")
+
+    node.sh("systemctl restart corehold.service")
+    goes_on("restart")
+    agent = node.unit_process("corehold.service")
+    node.sh(f"kill -9 {agent}")
+    node.eventually(lambda: node.unit_process("corehold.service") not in (0, agent), "another agent")
+    goes_on("kill -9")
+    node.sh("systemctl restart corehold-launcher.service")
+    goes_on("restart of the launcher")
+    node.start("later")
+    node.delete("later")
+    # The worst case: the holder of the cgroup. It cannot come back while containers run, and is
+    # not missed.
+    node.sh(f"kill -9 {node.unit_process('corehold-pods.service')}")
+    goes_on("end of the holder")
+    node.start("later")
+    node.delete("later")
+    return steady
+
+
+def upgrade(node, steady):
+    node.step("upgrade")
+    node.sh("sed -i 's/^#topologyManagerPolicy:.*/topologyManagerPolicy: best-effort/' /etc/corehold/node.yaml")
+    agent = node.unit_process("corehold.service")
+    print(node.sh(f"dpkg -i /image/corehold_{NEW}_amd64.deb"))
+    assert node.sh("dpkg-query -W -f '${Version}' corehold") == NEW
+    node.active("corehold.service", "corehold-launcher.socket")
+    assert node.unit_process("corehold.service") != agent
+    assert "topologyManagerPolicy: best-effort" in node.sh("cat /etc/corehold/node.yaml")
+    assert node.main_process("steady") == steady and node.phase("steady") == "Running"
+    node.sh(f"kill -0 {steady}")
+    node.start("after")
+    node.delete("after")
+
+
+def remove(node, steady):
+    node.step("removal, with a container that runs")
+    said = node.sh("dpkg -r corehold")
+    assert "1 containers go on running" in said, said
+    node.sh(f"kill -0 {steady}")
+    said = node.sh("dpkg -P corehold")
+    assert f"{ROOT} is kept" in said, said
+    node.sh(f"kill -0 {steady}; test -d {ROOT}")
+    node.step("installed again: it is taken over")
+    node.sh(f"dpkg -i /image/corehold_{NEW}_amd64.deb")
+    node.eventually(lambda: node.phase("steady") == "Running", "steady is known again")
+    assert node.main_process("steady") == steady
+    node.delete("steady")
+    node.sh(f"! kill -0 {steady} 2> /dev/null")
+    node.step("purge, with nothing that runs")
+    print(node.sh("dpkg -P corehold"))
+    left = node.sh(
+        f"ls -d {ROOT} /etc/corehold /run/corehold /run/lock/corehold.lock {CGROUP}"
+        " /lib/systemd/system/corehold* /etc/systemd/system/*/corehold*"
+        " /etc/systemd/system/corehold* /var/lib/systemd/deb-systemd-helper-*/corehold*"
+        " /usr/share/doc/corehold /usr/bin/corehold 2> /dev/null; pidof corehold corehold-mon",
+        check=False,
+    )
+    assert left == "", f"left behind: {left}"
+    assert "corehold" not in node.sh("systemctl list-units --all --no-legend 'corehold*'")
+
+
+def whole_life(guest):
+    node = Node(guest)
+    try:
+        install(node)
+        sandbox(node)
+        volumes(node)
+        steady = restarts(node)
+        upgrade(node, steady)
+        remove(node, steady)
+    except (AssertionError, Failed):
+        print("--- the node's log")
+        print(guest.sh("journalctl -q --no-pager -n 60 -o cat", check=False, timeout=DEADLINE))
+        raise
