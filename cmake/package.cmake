@@ -10,14 +10,17 @@ set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(units ${PROJECT_SOURCE_DIR}/packaging)
 set(made ${PROJECT_BINARY_DIR}/packaging)
 
+string(TIMESTAMP COREHOLD_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
+configure_file(${units}/debian/changelog.in ${made}/changelog.Debian @ONLY)
+
 # The manual page and the completion are made from the commands themselves; the changelog is the
 # project's.
 add_custom_command(
   OUTPUT ${made}/stamp
   COMMAND ${CMAKE_COMMAND} -D COREHOLD=$<TARGET_FILE:corehold> -D OUT=${made}
-    -D CHANGELOG=${PROJECT_SOURCE_DIR}/CHANGELOG.md
+    -D CHANGELOG=${PROJECT_SOURCE_DIR}/CHANGELOG.md -D DEBIAN_CHANGELOG=${made}/changelog.Debian
     -P ${PROJECT_SOURCE_DIR}/cmake/package_docs.cmake
-  DEPENDS corehold ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DEPENDS corehold ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${units}/debian/changelog.in
     ${PROJECT_SOURCE_DIR}/cmake/package_docs.cmake
   VERBATIM)
 add_custom_target(package_docs ALL DEPENDS ${made}/stamp)
@@ -34,7 +37,7 @@ install(FILES ${units}/node.yaml DESTINATION /etc/corehold)
 install(DIRECTORY DESTINATION /etc/corehold/pods)
 file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/*.svg)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${documents} ${PROJECT_SOURCE_DIR}/NOTICE
-    ${units}/debian/copyright ${made}/changelog.gz
+    ${units}/debian/copyright ${made}/changelog.gz ${made}/changelog.Debian.gz
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 foreach(extra grafana prometheus)
@@ -44,7 +47,7 @@ endforeach()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME corehold)
 set(CPACK_PACKAGE_VENDOR Corehold)
-set(CPACK_PACKAGE_CONTACT "The Corehold developers <corehold@localhost>")
+set(CPACK_PACKAGE_CONTACT "The Corehold developers <packages@corehold.dev>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "node agent that gives containers exclusive CPUs")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 "Corehold gives commands and containers CPUs of their own and keeps everybody
@@ -58,6 +61,7 @@ set(CPACK_SET_DESTDIR ON)  # /etc and /lib are not below /usr
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/package)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

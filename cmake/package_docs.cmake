@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake -D COREHOLD=PROGRAM -D OUT=FOLDER -D CHANGELOG=FILE -P package_docs.cmake: the manual page,
-# the completion and the changelog as a package has them. A program that lacks a command makes a
-# package that lacks its page.
+# cmake -D COREHOLD=PROGRAM -D OUT=FOLDER -D CHANGELOG=FILE -D DEBIAN_CHANGELOG=FILE
+#   -P package_docs.cmake
+# The manual page, the completion and the changelogs as a package has them. A program that lacks a
+# command makes a package that lacks its page.
 file(MAKE_DIRECTORY ${OUT})
 
 function(gzip from to)
@@ -26,4 +27,5 @@ else()
   file(RENAME ${OUT}/completion.partial ${OUT}/completion.bash)
 endif()
 gzip(${CHANGELOG} ${OUT}/changelog.gz)
+gzip(${DEBIAN_CHANGELOG} ${OUT}/changelog.Debian.gz)
 file(TOUCH ${OUT}/stamp)

@@ -65,6 +65,15 @@ TEST_F(ContainersOfALauncher, HaveMonitorsThatAreItsChildren) {
   EXPECT_EQ(monitor->parent, launcher_);
 }
 
+// Those that glibc keeps for itself included.
+TEST_F(ContainersOfALauncher, IgnoreAndBlockNoSignals) {
+  const Launch launch =
+      bench_.shell("main", "grep -E '^Sig(Ign|Blk):' /proc/self/status; echo done", all_cpus());
+  ASSERT_TRUE(bench_.start(launch));
+  EXPECT_TRUE(writes(launch, "done"));
+  EXPECT_EQ(bench_.log_of(launch), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\ndone\n");
+}
+
 TEST_F(ContainersOfALauncher, AreToldOfWhenTheyEnd) {
   ASSERT_TRUE(bench_.start(bench_.shell("main", "exit 7", all_cpus())));
   const auto seen = bench_.wait_for_exit();
