@@ -43,12 +43,25 @@ struct Recover {
   std::vector<SeenContainer> seen{};
   CpuSet online{};
   bool rebuild = false;  // the checkpoint is lost: take what runs for what was given
+  bool cordoned = false;
 };
 
 struct CreatePod {
   Pod pod{};  // validated, defaulted, with a UID that is new
   Source source = Source::kApi;
   RequestId request = 0;
+};
+// The pod with that UID says something else of itself from now on: labels, annotations, fields
+// that mean nothing to its CPUs. Its containers and what they ask for are those it had, else
+// the answer is kInvalid. While an earlier change is not in the store: kConflict.
+struct UpdatePod {
+  Pod pod{};
+  bool is_new_spec = false;  // it counts as a generation
+  RequestId request = 0;
+};
+// Whether pods of the API that wait have to go on waiting, room or not (kubectl cordon).
+struct SetCordon {
+  bool cordoned = false;
 };
 // Deleting twice is no error; a shorter grace counts.
 struct DeletePod {
@@ -111,8 +124,9 @@ struct ContainerExited {
   Exit exit{};
 };
 
-using Command = std::variant<Recover, CreatePod, DeletePod, PodSaved, PodForgotten, CheckpointSaved,
-                             PodInfoWritten, CpusetApplied, CpusetFailed, ContainerStarted,
-                             StartFailed, TimerFired, Observed, ObserveFailed, ContainerExited>;
+using Command =
+    std::variant<Recover, CreatePod, UpdatePod, SetCordon, DeletePod, PodSaved, PodForgotten,
+                 CheckpointSaved, PodInfoWritten, CpusetApplied, CpusetFailed, ContainerStarted,
+                 StartFailed, TimerFired, Observed, ObserveFailed, ContainerExited>;
 
 }  // namespace corehold

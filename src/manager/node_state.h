@@ -58,7 +58,8 @@ struct ContainerRecord {
 struct PodRecord {
   Pod pod{};
   Source source = Source::kApi;
-  std::uint64_t sequence = 0;  // in the order of creation
+  std::uint64_t sequence = 0;    // in the order of creation
+  std::uint64_t generation = 1;  // of its spec
   WallTime created_at{};
   WallTime deleted_at{};         // when its deletion was asked for; zero: it was not
   std::chrono::seconds grace{};  // between being asked to stop and being killed
@@ -109,6 +110,14 @@ struct Deletion {
   bool operator==(const Deletion&) const = default;
 };
 
+// What a pod said of itself before an edit that the store has not confirmed.
+struct UnsavedEdit {
+  Pod before{};
+  std::uint64_t generation = 0;
+
+  bool operator==(const UnsavedEdit&) const = default;
+};
+
 // Somebody who waits until the pod's record is in the store.
 struct SaveWaiter {
   RequestId request = 0;
@@ -131,6 +140,8 @@ struct PodState {
   int save_failures = 0;               // in a row
   Deletion stored_deletion{};          // what the store has, and so what counts
   Deletion sent_deletion{};            // what it will be once the store has answered
+  std::optional<UnsavedEdit> edit{};   // taken back if the store refuses it
+  std::uint64_t edits = 0;             // how often it was edited in this life
   std::vector<SaveWaiter> waiters{};   // for the next save
   std::vector<SaveWaiter> answered{};  // by the save under way
   RequestId run_request = 0;           // of a kRun pod: waits for the admission
@@ -167,6 +178,8 @@ struct NodeState {
   std::vector<std::string> admitting{};
   std::optional<Bookings> before_admitting{};
   std::uint64_t freed = 1;  // grows whenever a waiting pod may fit that did not before
+
+  bool cordoned = false;  // pods of the API that wait go on waiting
 
   bool observing = false;                  // the runtime has been asked what there is
   std::set<std::string> gone_meanwhile{};  // pods forgotten since

@@ -13,6 +13,8 @@ namespace corehold {
 namespace {
 
 constexpr std::string_view kUnschedulable = "Unschedulable";
+constexpr const char* kCordoned =
+    "the node is cordoned: it takes no new pods until it is uncordoned";
 
 bool are_cpus_equal(const State& a, const State& b) {
   return a.shared == b.shared && a.pods == b.pods;
@@ -130,6 +132,11 @@ Decision admit_online(Turn& turn, const PodState& pod) {
 
 void try_to_admit(Turn& turn, PodState& pod) {
   NodeState& node = turn.node;
+  if (node.cordoned && pod.record.source == Source::kApi && is_quiet(pod)) {
+    pod.tried = node.freed;
+    wait_for_room(turn, pod, kCordoned);
+    return;
+  }
   Decision decision = admit_online(turn, pod);
   if (decision.refusal) {
     refuse(turn, pod, *decision.refusal);
@@ -205,6 +212,14 @@ void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command) {
   for (const std::string& uid : std::exchange(node.admitting, {})) {
     finish_admission(turn, node.pods.at(uid));
   }
+}
+
+void on_cordon(Turn& turn, const SetCordon& command) {
+  if (turn.node.cordoned == command.cordoned) return;
+  turn.node.cordoned = command.cordoned;
+  ++turn.node.freed;
+  turn.note({}, command.cordoned ? "NodeNotSchedulable" : "NodeSchedulable",
+            command.cordoned ? "the node takes no new pods" : "the node takes new pods again");
 }
 
 void place_pods(Turn& turn) {

@@ -10,6 +10,8 @@ namespace corehold {
 
 void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command);
 
+void on_cordon(Turn& turn, const SetCordon& command);
+
 // Releases what finished pods and init containers hold, admits the waiting pods that fit,
 // and has the checkpoint written if that has changed it.
 void place_pods(Turn& turn);

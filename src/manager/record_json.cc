@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manager/record_json.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -185,6 +186,8 @@ Result<PodRecord> read_fields(const json::object& object) {
   record.pod = TRY(pod_from_json(*pod));
   record.source = TRY(read_source(reader));
   record.sequence = static_cast<std::uint64_t>(TRY(reader.number("sequence", 0, kMost / 2)));
+  record.generation = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(TRY(reader.number("generation", 0, kMost / 2))));
   record.created_at = TRY(reader.time("createdAt"));
   record.deleted_at = TRY(reader.time("deletedAt"));
   record.grace = std::chrono::seconds(TRY(reader.number("grace", 0, kMostGrace.count())));
@@ -219,6 +222,7 @@ std::string write_record(const PodRecord& record) {
                             {"pod", to_json(record.pod)},
                             {"source", name_of(record.source)},
                             {"sequence", static_cast<std::int64_t>(record.sequence)},
+                            {"generation", static_cast<std::int64_t>(record.generation)},
                             {"createdAt", record.created_at.count()},
                             {"deletedAt", record.deleted_at.count()},
                             {"grace", record.grace.count()},

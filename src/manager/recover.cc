@@ -188,6 +188,7 @@ void on_recover(Turn& turn, const Recover& command) {
   NodeState& node = turn.node;
   node.bookings.cpus = command.cpus;
   node.durable = command.cpus;
+  node.cordoned = command.cordoned;
   set_online(turn, command.online);
   take_records(turn, command.pods);
   take_seen(turn, command.seen);

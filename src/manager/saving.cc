@@ -37,6 +37,19 @@ void never_was(Turn& turn, PodState& pod) {
   pod.saved = true;
 }
 
+void take_back_edit(PodState& pod) {
+  if (!pod.edit) return;
+  pod.record.pod = std::move(pod.edit->before);
+  pod.record.generation = pod.edit->generation;
+  pod.edit.reset();
+  ++pod.edits;
+}
+
+bool asks_for_the_same(const Pod& a, const Pod& b) {
+  return a.containers == b.containers && a.init_containers == b.init_containers &&
+         a.resources == b.resources && a.name == b.name && a.namespace_name == b.namespace_name;
+}
+
 void save_failed(Turn& turn, const std::string& uid, PodState& pod, const Error& error) {
   const std::vector<SaveWaiter> failed = std::move(pod.answered);
   pod.answered.clear();
@@ -52,6 +65,7 @@ void save_failed(Turn& turn, const std::string& uid, PodState& pod, const Error&
   const bool asked_again = std::any_of(pod.waiters.begin(), pod.waiters.end(),
                                        [](const SaveWaiter& waiter) { return waiter.deletes; });
   if (deleted && !asked_again) withdraw_deletion(pod);
+  take_back_edit(pod);
   mark_changed(pod);
   wait_for_store(turn, uid, pod, error, "save the pod");
 }
@@ -126,6 +140,32 @@ void on_create(Turn& turn, const CreatePod& command) {
   turn.node.pods.emplace(uid, std::move(pod));
 }
 
+void on_update(Turn& turn, const UpdatePod& command) {
+  PodState* pod = find_pod(turn.node, command.pod.uid);
+  if (pod == nullptr || pod->forgetting) {
+    answer(turn, command.request,
+           Error{Code::kNotFound, fmt::format("there is no pod with UID {}", command.pod.uid)});
+    return;
+  }
+  if (!pod->saved) {
+    answer(turn, command.request,
+           Error{Code::kConflict,
+                 "an earlier change of the pod is not in the store yet; try again later"});
+    return;
+  }
+  if (!asks_for_the_same(pod->record.pod, command.pod)) {
+    answer(turn, command.request,
+           Error{Code::kInvalid, "containers and what they ask for cannot be changed this way"});
+    return;
+  }
+  pod->edit = UnsavedEdit{std::move(pod->record.pod), pod->record.generation};
+  ++pod->edits;
+  pod->record.pod = command.pod;
+  if (command.is_new_spec) ++pod->record.generation;
+  pod->waiters.push_back({.request = command.request});
+  mark_changed(*pod);
+}
+
 void on_delete(Turn& turn, const DeletePod& command) {
   PodState* pod = find_pod(turn.node, command.uid);
   if (pod == nullptr) {
@@ -161,6 +201,7 @@ void on_pod_saved(Turn& turn, const PodSaved& command) {
     return;
   }
   pod->in_store = true;
+  pod->edit.reset();
   pod->save_failures = 0;
   pod->saved = !pod->changed;
   pod->stored_deletion = pod->sent_deletion;

@@ -9,6 +9,7 @@
 namespace corehold {
 
 void on_create(Turn& turn, const CreatePod& command);
+void on_update(Turn& turn, const UpdatePod& command);
 void on_delete(Turn& turn, const DeletePod& command);
 void on_pod_saved(Turn& turn, const PodSaved& command);
 void on_pod_forgotten(Turn& turn, const PodForgotten& command);

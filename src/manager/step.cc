@@ -54,6 +54,8 @@ struct Dispatch {
 
   void operator()(const Recover& command) const { on_recover(turn, command); }
   void operator()(const CreatePod& command) const { on_create(turn, command); }
+  void operator()(const UpdatePod& command) const { on_update(turn, command); }
+  void operator()(const SetCordon& command) const { on_cordon(turn, command); }
   void operator()(const DeletePod& command) const { on_delete(turn, command); }
   void operator()(const PodSaved& command) const { on_pod_saved(turn, command); }
   void operator()(const PodForgotten& command) const { on_pod_forgotten(turn, command); }

@@ -106,5 +106,52 @@ TEST_F(NodeTest, AFinishedPodStaysAndItsCpusGoBack) {
   EXPECT_EQ(phase_of(node_.pod("job")), "Succeeded");
 }
 
+TEST_F(NodeTest, AnEditIsAnsweredWhenTheStoreHasIt) {
+  node_.create(exclusive("db"));
+  Pod edited = node_.pod("db").record.pod;
+  edited.labels["tier"] = "gold";
+  EXPECT_THAT(node_.send(UpdatePod{.pod = edited, .is_new_spec = true, .request = 5}),
+              ElementsAre("save db"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), ElementsAre("reply 5"));
+  EXPECT_EQ(node_.pod("db").record.pod.labels.at("tier"), "gold");
+  EXPECT_EQ(node_.pod("db").record.generation, 2);
+}
+
+TEST_F(NodeTest, AnEditThatTheStoreRefusesIsTakenBack) {
+  node_.create(exclusive("db"));
+  Pod edited = node_.pod("db").record.pod;
+  edited.labels["tier"] = "gold";
+  node_.send(UpdatePod{.pod = edited, .is_new_spec = true, .request = 5});
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db", .error = Error{Code::kIo, "disk full"}}),
+              ElementsAre("reply 5 disk full", "timer save-retry db 1s"));
+  EXPECT_TRUE(node_.pod("db").record.pod.labels.empty());
+  EXPECT_EQ(node_.pod("db").record.generation, 1);
+  EXPECT_THAT(node_.send(UpdatePod{.pod = edited, .request = 6}),
+              ElementsAre("reply 6 an earlier change of the pod is not in the store yet; try again "
+                          "later"));
+}
+
+TEST_F(NodeTest, AnEditCannotChangeWhatContainersAskFor) {
+  node_.create(exclusive("db"));
+  EXPECT_THAT(node_.send(UpdatePod{.pod = exclusive("db", 3), .request = 5}),
+              ElementsAre("reply 5 containers and what they ask for cannot be changed this way"));
+  EXPECT_THAT(node_.send(UpdatePod{.pod = exclusive("web"), .request = 6}),
+              ElementsAre("reply 6 there is no pod with UID web"));
+}
+
+TEST_F(NodeTest, ACordonedNodeLetsPodsWaitAndTakesThemLater) {
+  node_.create(shared("web"));
+  node_.send(SetCordon{.cordoned = true});
+  node_.create(exclusive("db"));
+  EXPECT_FALSE(node_.pod("db").admitted);
+  EXPECT_EQ(node_.pod("db").record.reason, "Unschedulable");
+  node_.create(exclusive("static"), Source::kStatic);
+  EXPECT_TRUE(node_.pod("static").admitted);
+  node_.exit("web", "main", 1);
+  EXPECT_EQ(node_.pod("web").containers.at("main").stage, Stage::kRunning);
+  node_.run(SetCordon{.cordoned = false});
+  EXPECT_TRUE(node_.pod("db").admitted);
+}
+
 }  // namespace
 }  // namespace corehold

@@ -13,6 +13,7 @@
 namespace corehold {
 namespace {
 
+constexpr const char* kEditLabel = "edit";
 constexpr int kMostPods = 6;
 
 StaticOptions random_options(Dice& dice) {
@@ -149,6 +150,8 @@ void Story::happen() {
   const int what = dice_.roll(1, 100);
   if (what <= 30) return create_pod();
   if (what <= 45) return delete_pod();
+  if (what <= 50) return edit_pod();
+  if (what <= 52) return world_.send(SetCordon{.cordoned = dice_.chance(50)});
   if (what <= 75) return end_container();
   world_.fire_next();
 }
@@ -174,6 +177,32 @@ void Story::delete_pod() {
   DeletePod command{.uid = pod->first, .request = id};
   if (dice_.chance(30)) command.grace = std::chrono::seconds(dice_.roll(0, 5));
   world_.send(command);
+}
+
+void Story::edit_pod() {
+  const auto& pods = world_.node().pods;
+  if (pods.empty()) return;
+  auto pod = pods.begin();
+  std::advance(pod, dice_.roll(0, static_cast<int>(pods.size()) - 1));
+  const RequestId id = requests_.size() + 1;
+  UpdatePod command{.pod = pod->second.record.pod, .is_new_spec = dice_.chance(30), .request = id};
+  requests_.emplace(id, Request{.uid = pod->first, .edit = ++edits_made_});
+  command.pod.labels[kEditLabel] = fmt::to_string(edits_made_);
+  world_.send(command);
+}
+
+void Story::find_lost_edits(std::vector<std::string>& found) const {
+  const auto& records = world_.machine().records();
+  for (const auto& [id, request] : requests_) {
+    const auto answer = world_.answers().find(id);
+    if (request.edit == 0 || answer == world_.answers().end() || !answer->second.done) continue;
+    const auto record = records.find(request.uid);
+    if (record == records.end()) continue;
+    const auto& labels = record->second.pod.labels;
+    const auto label = labels.find(kEditLabel);
+    if (label != labels.end() && std::stoi(label->second) >= request.edit) continue;
+    found.push_back(fmt::format("edit {} of pod {} is lost", request.edit, request.uid));
+  }
 }
 
 std::vector<ContainerRef> Story::running() const {
@@ -226,6 +255,7 @@ void Story::crash() {
 
 std::vector<std::string> Story::finish() {
   if (!world_.is_up()) world_.boot();
+  world_.send(SetCordon{.cordoned = false});
   if (!world_.settle()) return {"the node does not come to rest"};
   std::vector<std::string> found = world_.unsettled();
   std::set<std::string> deleted;
@@ -235,7 +265,7 @@ std::vector<std::string> Story::finish() {
   const auto& records = world_.machine().records();
   for (const auto& [id, request] : requests_) {
     const auto answer = world_.answers().find(id);
-    if (answer == world_.answers().end() || !answer->second.done) continue;
+    if (answer == world_.answers().end() || !answer->second.done || request.edit != 0) continue;
     const bool stays = request.source == Source::kApi || request.source == Source::kStatic;
     if (request.deletes && records.contains(request.uid)) {
       found.push_back(fmt::format("pod {} was deleted and is there again", request.uid));
@@ -244,6 +274,7 @@ std::vector<std::string> Story::finish() {
       found.push_back(fmt::format("pod {} is lost", request.uid));
     }
   }
+  find_lost_edits(found);
   const NodeState& node = world_.node();
   for (const auto& [uid, pod] : node.pods) {
     if (pod.admitted || phase_of(pod) != "Pending") continue;

@@ -75,11 +75,15 @@ class Story {
     std::string uid;
     bool deletes = false;
     Source source = Source::kApi;
+    int edit = 0;  // which one, if it is one
   };
 
   Fault random_fault(const Effect& effect);
   void create_pod();
   void delete_pod();
+  void edit_pod();
+  // Edits that were confirmed and that the store does not have.
+  void find_lost_edits(std::vector<std::string>& found) const;
   void end_container();
   void drift();
   void change_online();
@@ -92,6 +96,7 @@ class Story {
   World world_;
   std::map<RequestId, Request> requests_{};
   int pods_made_ = 0;
+  int edits_made_ = 0;
 };
 
 }  // namespace corehold
