@@ -66,7 +66,7 @@ Condition scheduled(const PodView& view) {
   return {.type = "PodScheduled",
           .holds = false,
           .since = view.created_at,
-          .reason = view.reason.empty() ? "Unschedulable" : view.reason,
+          .reason = view.reason,
           .message = view.message};
 }
 

@@ -18,8 +18,9 @@ struct Row {
   Code code;  // of ours, for a client
 };
 
-constexpr std::array<Row, 16> kTable{{
+constexpr std::array<Row, 17> kTable{{
     {StatusReason::kBadRequest, 400, "BadRequest", Code::kInvalid},
+    {StatusReason::kUnauthorized, 401, "Unauthorized", Code::kUnsupported},
     {StatusReason::kForbidden, 403, "Forbidden", Code::kUnsupported},
     {StatusReason::kNotFound, 404, "NotFound", Code::kNotFound},
     {StatusReason::kMethodNotAllowed, 405, "MethodNotAllowed", Code::kUnsupported},

@@ -11,19 +11,13 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array kReasons{StatusReason::kBadRequest,
-                              StatusReason::kForbidden,
-                              StatusReason::kNotFound,
-                              StatusReason::kMethodNotAllowed,
-                              StatusReason::kAlreadyExists,
-                              StatusReason::kConflict,
-                              StatusReason::kExhausted,
-                              StatusReason::kTooLarge,
-                              StatusReason::kUnsupportedMedia,
-                              StatusReason::kInvalid,
-                              StatusReason::kInternal,
-                              StatusReason::kUnavailable,
-                              StatusReason::kNone};
+constexpr std::array kReasons{StatusReason::kBadRequest,       StatusReason::kUnauthorized,
+                              StatusReason::kForbidden,        StatusReason::kNotFound,
+                              StatusReason::kMethodNotAllowed, StatusReason::kAlreadyExists,
+                              StatusReason::kConflict,         StatusReason::kExhausted,
+                              StatusReason::kTooLarge,         StatusReason::kUnsupportedMedia,
+                              StatusReason::kInvalid,          StatusReason::kInternal,
+                              StatusReason::kUnavailable,      StatusReason::kNone};
 
 TEST(ApiStatus, ComesBackAsItWent) {
   for (const StatusReason reason : kReasons) {

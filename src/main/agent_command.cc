@@ -79,11 +79,23 @@ void report_mistakes(const std::string& file, const std::vector<ConfigRemark>& m
   for (const ConfigRemark& mistake : mistakes) report(render_remark(file, mistake));
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(path, error).lexically_normal();
+  std::string text = error ? path : full.string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
 // The configuration of `file` on this machine. Mistakes are told here; no value: there
-// were some.
-std::optional<Config> configure(const std::string& file, const Topology& topology, const Log& log) {
+// were some. A machine that is not there listens on TCP only where the file says so: there
+// may be several of it.
+std::optional<Config> configure(const std::string& file, const Topology& topology,
+                                AgentSettings::Machine machine, const Log& log) {
+  const bool is_simulated = machine == AgentSettings::Machine::kSimulated;
   if (file.empty()) {
-    const Config config = planning_defaults(topology);
+    Config config = planning_defaults(topology);
+    if (is_simulated) config.listen.address.clear();
     log.info(
         "no --config: policy static with the lowest CPU and its core reserved, unless the "
         "machine has only that",
@@ -116,15 +128,12 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
     log.info("configuration without effect",
              {{"line", fmt::to_string(note.line)}, {"field", note.field}, {"note", note.message}});
   }
+  if (is_simulated && !checked.lines.contains("listen.address")) {
+    checked.config.listen.address.clear();
+  }
+  std::string& pods = checked.config.static_pod_path;
+  if (!pods.empty()) pods = absolute(std::filesystem::path(file).parent_path() / pods);
   return std::move(checked.config);
-}
-
-std::string absolute(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path full = std::filesystem::absolute(path, error).lexically_normal();
-  std::string text = error ? path : full.string();
-  while (text.size() > 1 && text.back() == '/') text.pop_back();
-  return text;
 }
 
 int run(const Arguments& arguments) {
@@ -140,7 +149,9 @@ int run(const Arguments& arguments) {
     return bad_usage(fmt::format("--simulate: {}", topology.error().message));
   }
   if (!topology) return fail(topology.error());
-  auto config = configure(arguments.config, *topology, log);
+  const auto machine =
+      is_simulated ? AgentSettings::Machine::kSimulated : AgentSettings::Machine::kThis;
+  auto config = configure(arguments.config, *topology, machine, log);
   if (!config) return kExitFailed;
   const std::string root = absolute(arguments.root.empty() ? config->paths.root : arguments.root);
   const char* check = std::getenv("COREHOLD_CHECK");
@@ -149,19 +160,19 @@ int run(const Arguments& arguments) {
 #else
   const bool is_checked = true;
 #endif
-  const auto served = run_agent(
-      {.topology = *std::move(topology),
-       .config = *std::move(config),
-       .root = root,
-       .launcher = arguments.launcher,
-       .cgroup = arguments.cgroup,
-       .source = source_text(arguments.simulate),
-       .machine = is_simulated ? AgentSettings::Machine::kSimulated : AgentSettings::Machine::kThis,
-       .damage = arguments.recover ? Damage::kMoveAside : Damage::kRefuse,
-       .is_checked = is_checked,
-       .on_violation = check != nullptr ? OnViolation::kAbort : OnViolation::kLog,
-       .version = COREHOLD_VERSION},
-      log);
+  const auto served =
+      run_agent({.topology = *std::move(topology),
+                 .config = *std::move(config),
+                 .root = root,
+                 .launcher = arguments.launcher,
+                 .cgroup = arguments.cgroup,
+                 .source = source_text(arguments.simulate),
+                 .machine = machine,
+                 .damage = arguments.recover ? Damage::kMoveAside : Damage::kRefuse,
+                 .is_checked = is_checked,
+                 .on_violation = check != nullptr ? OnViolation::kAbort : OnViolation::kLog,
+                 .version = COREHOLD_VERSION},
+                log);
   return served ? kExitDone : fail(wrap("the agent cannot start", served.error()));
 }
 
