@@ -26,20 +26,19 @@ add_custom_command(
 add_custom_target(package_docs ALL DEPENDS ${made}/stamp)
 
 install(TARGETS corehold RUNTIME)
-install(FILES ${made}/corehold.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+install(FILES ${made}/corehold.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${made}/completion.bash RENAME corehold
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions OPTIONAL)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES
     ${units}/corehold.service ${units}/corehold-launcher.service ${units}/corehold-launcher.socket
     ${units}/corehold-pods.service
   DESTINATION /lib/systemd/system)
 install(FILES ${units}/node.yaml DESTINATION /etc/corehold)
 install(DIRECTORY DESTINATION /etc/corehold/pods)
-file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/*.svg)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${documents} ${PROJECT_SOURCE_DIR}/NOTICE
-    ${units}/debian/copyright ${made}/changelog.gz ${made}/changelog.Debian.gz
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/NOTICE ${units}/debian/copyright
+    ${made}/changelog.gz ${made}/changelog.Debian.gz
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 foreach(extra grafana prometheus)
   install(DIRECTORY ${units}/${extra} DESTINATION ${CMAKE_INSTALL_DATADIR}/corehold OPTIONAL)
 endforeach()

@@ -2,8 +2,7 @@
 #
 # cmake -D COREHOLD=PROGRAM -D OUT=FOLDER -D CHANGELOG=FILE -D DEBIAN_CHANGELOG=FILE
 #   -P package_docs.cmake
-# The manual page, the completion and the changelogs as a package has them. A program that lacks a
-# command makes a package that lacks its page.
+# The manual page, the completion and the changelogs as a package has them.
 file(MAKE_DIRECTORY ${OUT})
 
 function(gzip from to)
@@ -11,21 +10,10 @@ function(gzip from to)
   execute_process(COMMAND gzip -9nc ${from} OUTPUT_FILE ${to} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-execute_process(COMMAND ${COREHOLD} manual
-  OUTPUT_FILE ${OUT}/corehold.1 ERROR_QUIET RESULT_VARIABLE failed)
-file(REMOVE ${OUT}/corehold.1.gz ${OUT}/completion.bash)
-if(failed)
-  message(STATUS "corehold manual: not there yet")
-else()
-  gzip(${OUT}/corehold.1 ${OUT}/corehold.1.gz)
-endif()
-execute_process(COMMAND ${COREHOLD} completion bash
-  OUTPUT_FILE ${OUT}/completion.partial ERROR_QUIET RESULT_VARIABLE failed)
-if(failed)
-  message(STATUS "corehold completion bash: not there yet")
-else()
-  file(RENAME ${OUT}/completion.partial ${OUT}/completion.bash)
-endif()
+execute_process(COMMAND ${COREHOLD} manual OUTPUT_FILE ${OUT}/corehold.1 COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${COREHOLD} completion bash OUTPUT_FILE ${OUT}/completion.bash
+  COMMAND_ERROR_IS_FATAL ANY)
+gzip(${OUT}/corehold.1 ${OUT}/corehold.1.gz)
 gzip(${CHANGELOG} ${OUT}/changelog.gz)
 gzip(${DEBIAN_CHANGELOG} ${OUT}/changelog.Debian.gz)
 file(TOUCH ${OUT}/stamp)

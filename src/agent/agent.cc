@@ -146,6 +146,13 @@ class Agent final : public ShellListener {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
+  // Whoever names a cgroup for containers does not mean "or something weaker".
+  Result<void> check_confinement() const {
+    if (settings_.cgroup.empty() || facts_.abilities.confinement != "affinity") return {};
+    return Error{Code::kIo,
+                 fmt::format("--cgroup {}: {}", settings_.cgroup, facts_.abilities.note)};
+  }
+
   void report_abilities() const {
     log_.info("containers are confined",
               {{"by", facts_.abilities.confinement}, {"note", facts_.abilities.note}});
@@ -439,6 +446,7 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   NodeFacts facts = facts_of(setup, settings.version);
   if (settings.machine == Machine::kSimulated) facts.memory = memory_of(settings.topology);
   Agent agent(settings, log, setup, std::move(facts), std::move(cpus), std::move(pods));
+  TRY(agent.check_confinement());
   agent.report_abilities();
   return agent.run();
 }

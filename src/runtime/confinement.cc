@@ -91,6 +91,7 @@ std::optional<CgroupV2::Places> given_v2(const MountPoint& mount, const std::str
     return CgroupV2::Places{.mount = mount.path,
                             .base = base,
                             .delegated = true,
+                            .given = true,
                             .has_cpu = has_controller(base, "cpu")};
   }
   return std::nullopt;

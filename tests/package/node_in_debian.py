@@ -72,25 +72,23 @@ class Node:
                 raise Failed(f"never: {what}")
             time.sleep(1)
 
-    def records(self, name):
-        """Waits until a container has been started, without starting programs all the time."""
-        uid = self.pods()[name]["metadata"]["uid"]
-        place = f"{ROOT}/containers/{uid}/main"
-        self.sh(f"until [ -e {place}/main.json ]; do sleep 0.2; done")
-        return place
-
     def output(self, name):
         """What the only run of a pod has written, once it has ended well."""
-        self.sh(f"until [ -e {self.records(name)}/exit.json ]; do sleep 0.2; done")
+
+        def ended():
+            pod = self.pods()[name]
+            return pod if pod["status"].get("phase") in ("Succeeded", "Failed") else None
+
+        pod = self.eventually(ended, f"{name} has ended")
         said = self.sh(f"corehold logs {name}")
-        pod = self.eventually(
-            lambda: (self.phase(name) in ("Succeeded", "Failed")) and self.pods()[name], "its end"
-        )
         assert pod["status"]["phase"] == "Succeeded", f"{said}\n{pod['status']}"
         return said
 
     def main_process(self, name):
-        return json.loads(self.sh(f"cat {self.records(name)}/main.json"))["pid"]
+        """Of a pod that runs or is about to; waits without starting programs all the time."""
+        uid = self.pods()[name]["metadata"]["uid"]
+        record = f"{ROOT}/containers/{uid}/main/main.json"
+        return json.loads(self.sh(f"until [ -e {record} ]; do sleep 0.2; done; cat {record}"))["pid"]
 
     def unit_process(self, unit):
         return int(self.sh(f"systemctl show -P MainPID {unit}"))
@@ -125,6 +123,23 @@ def install(node):
     units = "corehold.service corehold-launcher.service corehold-launcher.socket corehold-pods.service"
     verdict = node.sh(f"cd /lib/systemd/system && systemd-analyze verify --man=no --recursive-errors=no {units}")
     assert "corehold" not in verdict, verdict
+
+
+def served(node):
+    node.step("who may use it")
+    modes = node.sh(
+        f"cd {ROOT} && stat -c '%a %U %n' . pki pki/token kubeconfig store.db containers logs"
+        " run/corehold.sock /run/corehold/launcher.sock"
+    )
+    assert modes == (
+        "711 root .\n700 root pki\n600 root pki/token\n600 root kubeconfig\n600 root store.db\n"
+        "700 root containers\n700 root logs\n600 root run/corehold.sock\n"
+        "600 root /run/corehold/launcher.sock\n"
+    ), modes
+    assert "debian" in node.sh("corehold get nodes --server https://127.0.0.1:10270")
+    said = node.sh("setpriv --reuid=nobody --clear-groups corehold get nodes 2>&1", check=False)
+    assert node.guest.code == 1 and "EACCES" in said, said
+    assert node.sh("man -w corehold 2> /dev/null || ls /usr/share/man/man1/corehold.1.gz")
 
 
 def sandbox(node):
@@ -259,6 +274,7 @@ def whole_life(guest):
     node = Node(guest)
     try:
         install(node)
+        served(node)
         sandbox(node)
         volumes(node)
         steady = restarts(node)
