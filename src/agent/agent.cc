@@ -137,7 +137,7 @@ class Agent final : public ShellListener {
                       .log = log,
                       .tell = [this](const EmitEvent& event) { happened(event, shell_.node()); },
                       .path = settings.config.static_pod_path,
-                      .node_name = facts_.name}),
+                      .rules = {.node_name = facts_.name, .pod_rules = pod_rules()}}),
         signals_(loop_, SIGTERM, SIGINT) {
     facts_.abilities = runtime_->abilities();
     catalogue_.on_change = [this] { watchers_.wake(); };

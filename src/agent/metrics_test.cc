@@ -145,8 +145,10 @@ TEST_F(MetricsTest, OtherStartsAreNoGrants) {
 
 TEST_F(MetricsTest, AnswersOfTheApiAreCountedByWhatIsKnown) {
   metrics_.api_answered("get", "pods/log", 200);
+  metrics_.api_answered("get", "", 404);
   metrics_.api_answered("brew", "coffee\n", 99'999);
   EXPECT_THAT(text(), HasSubstr("{code=\"200\",resource=\"pods/log\",verb=\"get\"} 1\n"));
+  EXPECT_THAT(text(), HasSubstr("{code=\"404\",resource=\"none\",verb=\"get\"} 1\n"));
   EXPECT_THAT(text(), HasSubstr("{code=\"other\",resource=\"other\",verb=\"other\"} 1\n"));
   EXPECT_THAT(text(), Not(HasSubstr("coffee")));
 }

@@ -275,9 +275,9 @@ TEST(Delete, TakesManifestsSelectorsAndAll) {
                  {"DELETE " + kPodsPath + "/web", ok(web)}}));
   const std::string file = agent.directory() + "/pods.yaml";
   std::ofstream(file) << kWebManifest;
-  for (const std::string& how :
+  for (const char* how :
        {"pods --all", "pod -l app=shop", "po web", "pod web gone --ignore-not-found"}) {
-    const Outcome outcome = run("delete " + how + " --wait=false " + agent.option() + " 2>&1");
+    const Outcome outcome = run(fmt::format("delete {} --wait=false {} 2>&1", how, agent.option()));
     EXPECT_EQ(outcome.text, "pod default/web is being deleted\n") << how;
     EXPECT_EQ(outcome.code, 0) << how;
   }
