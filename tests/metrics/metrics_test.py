@@ -124,7 +124,7 @@ class MetricsTest(unittest.TestCase):
 
     def test_refusals_are_counted_by_reason(self):
         with Agent(COREHOLD) as agent:
-            self.assertEqual(agent.ask("POST", PODS, pod("all", 14)).code, 201)
+            self.assertEqual(agent.ask("POST", PODS, pod("all", 6)).code, 201)
             agent.wait_for(f"{PODS}/all", lambda a: a.json["status"]["phase"] == "Running")
             for _ in range(2):
                 run = subprocess.run([COREHOLD, "run", "--root", agent.root, "--cpus", "1", "--",
