@@ -29,6 +29,7 @@
 #include "agent/node_document.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
+#include "agent/pod_resources.h"
 #include "agent/pod_resources_server.h"
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
@@ -116,7 +117,7 @@ class Agent final : public ShellListener {
         catalogue_(facts_, pods.first_version),
         watchers_(loop_, catalogue_),
         runs_(requests_, log),
-        workspace_(launch_context(), runs_),
+        workspace_(launch_context(), runs_, Launcher(settings.launcher)),
         runtime_(make_runtime()),
         shell_(brain(), NodeState{.bookings = setup.empty}, shell_parts()),
         logs_(loop_, shell_, settings.root),
@@ -137,7 +138,7 @@ class Agent final : public ShellListener {
                       .log = log,
                       .tell = [this](const EmitEvent& event) { happened(event, shell_.node()); },
                       .path = settings.config.static_pod_path,
-                      .node_name = facts_.name}),
+                      .rules = {.node_name = facts_.name, .pod_rules = pod_rules()}}),
         signals_(loop_, SIGTERM, SIGINT) {
     facts_.abilities = runtime_->abilities();
     catalogue_.on_change = [this] { watchers_.wake(); };
@@ -145,6 +146,13 @@ class Agent final : public ShellListener {
   }
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
+
+  // Whoever names a cgroup for containers does not mean "or something weaker".
+  Result<void> check_confinement() const {
+    if (settings_.cgroup.empty() || facts_.abilities.confinement != "affinity") return {};
+    return Error{Code::kIo,
+                 fmt::format("--cgroup {}: {}", settings_.cgroup, facts_.abilities.note)};
+  }
 
   void report_abilities() const {
     log_.info("containers are confined",
@@ -196,8 +204,9 @@ class Agent final : public ShellListener {
         loop_,
         ProcessRuntimeOptions{
             .root = settings_.root,
+            .launcher = Launcher(settings_.launcher),
             .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
-        find_confinement({}), std::move(on_exit));
+        find_confinement({.cgroup = settings_.cgroup}), std::move(on_exit));
   }
 
   PodRules pod_rules() const {
@@ -293,7 +302,8 @@ class Agent final : public ShellListener {
     std::set<std::string> known;
     for (const PodRecord& record : pods_) known.insert(record.pod.uid);
     for (const RuntimeContainer& container : found) known.insert(container.container.pod);
-    for (const std::string& uid : sweep_pod_files(settings_.root, known)) {
+    for (const std::string& uid :
+         sweep_pod_files(settings_.root, known, Launcher(settings_.launcher))) {
       log_.info("files of a pod that is not known any more are removed", {{"uid", uid}});
     }
   }
@@ -330,14 +340,10 @@ class Agent final : public ShellListener {
   }
 
   Result<void> listen_for_pod_resources(const UnixListenerOptions& socket) {
+    auto node = [this]() -> const NodeState& { return shell_.node(); };
     pod_resources_ = TRY(PodResourcesServer::listen(
         loop_, {.socket = socket,
-                .source = {.node = [this]() -> const NodeState& { return shell_.node(); },
-                           .setup = facts_.setup,
-                           .asked =
-                               [this](PodResourcesCall call, CallResult result) {
-                                 metrics_.pod_resources_asked(call, result);
-                               }},
+                .source = pod_resources_source(std::move(node), facts_.setup, metrics_),
                 .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }}));
     return {};
   }
@@ -437,6 +443,7 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   NodeFacts facts = facts_of(setup, settings.version);
   if (settings.machine == Machine::kSimulated) facts.memory = memory_of(settings.topology);
   Agent agent(settings, log, setup, std::move(facts), std::move(cpus), std::move(pods));
+  TRY(agent.check_confinement());
   agent.report_abilities();
   return agent.run();
 }

@@ -159,7 +159,8 @@ bool ApiServer::answer_plain(HttpExchange& exchange, const HttpTarget& target) {
   } else if (is_one_check && path[1] != "ping") {
     answer_text(exchange, 404, "404 page not found\n");
   } else if (path[0] == "metrics") {
-    answer_text(exchange, 200, parts_.metrics.text(parts_.shell.node(), parts_.facts));
+    exchange.answer({.content_type = std::string(kMetricsContentType),
+                     .body = parts_.metrics.text(parts_.shell.node(), parts_.facts)});
   } else if (target.query.contains("verbose")) {
     answer_text(exchange, 200, fmt::format("[+]ping ok\n{} check passed\n", path[0]));
   } else {

@@ -61,7 +61,7 @@ std::vector<Series> first_series() {
       {"kubelet_cpu_manager_pinning_requests_total"},
       {"kubelet_topology_manager_admission_errors_total"},
       {kAdmissions},
-      {kApiRequests, {{"code", "200"}, {"resource", "metrics"}, {"verb", "get"}}},
+      {kApiRequests, {{"code", "200"}, {"resource", "none"}, {"verb", "get"}}},
   };
   for (const char* reason : {"OutOfcpu", "PodFeatureUnsupported", "SMTAlignmentError",
                              "TopologyAffinityError", "UnexpectedAdmissionError"}) {
@@ -90,18 +90,17 @@ std::string known(std::string_view word, std::span<const std::string_view> words
 }
 
 std::string verb_label(std::string_view verb) {
-  constexpr std::array<std::string_view, 8> kVerbs{"apply", "create", "delete", "get",
-                                                   "list",  "patch",  "update", "watch"};
+  constexpr std::array<std::string_view, 9> kVerbs{
+      "apply", "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
   return known(verb, kVerbs);
 }
 
 std::string resource_label(std::string_view resource) {
-  constexpr std::array<std::string_view, 20> kResources{
-      "",        "cpus",       "discovery",     "events",       "health",
-      "metrics", "namespaces", "nodes",         "nodes/status", "openapi",
-      "pods",    "pods/log",   "pods/eviction", "pods/resize",  "pods/status",
-      "run",     "version",    "bindings",      "configmaps",   "services"};
-  return known(resource, kResources);
+  constexpr std::array<std::string_view, 10> kResources{
+      "cpus", "events",   "namespaces",  "nodes",       "nodes/status",
+      "pods", "pods/log", "pods/resize", "pods/status", "run"};
+  // An empty label is none at all for Prometheus.
+  return resource.empty() ? "none" : known(resource, kResources);
 }
 
 std::string code_label(int code) {

@@ -19,6 +19,9 @@ namespace corehold {
 enum class PodResourcesCall { kList, kGet, kGetAllocatable };
 enum class CallResult { kAnswered, kFailed };
 
+// Of what text() returns.
+inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
 class Metrics {
  public:
   Metrics();
@@ -35,8 +38,9 @@ class Metrics {
                std::chrono::nanoseconds took);
 
   // After each answer of the API. Verbs are those of Kubernetes ("get", "list", "watch", ...),
-  // resources its plural names with a subresource behind a slash ("pods/log"), "" for paths
-  // that are none. What is not known counts as "other", so that callers cannot fill the memory.
+  // resources its plural names with a subresource behind a slash ("pods/log"); "", for paths
+  // that are no resource, counts as "none". What is not known counts as "other", so that
+  // clients cannot fill the memory.
   void api_answered(std::string_view verb, std::string_view resource, int code);
 
   void pod_resources_asked(PodResourcesCall call, CallResult result);

@@ -11,6 +11,7 @@
 #include "agent/answer.h"
 #include "agent/delete_options.h"
 #include "agent/new_pod.h"
+#include "agent/static_pod_file.h"
 #include "agent/view.h"
 #include "api/json_erase.h"
 #include "api/json_look.h"
@@ -41,6 +42,17 @@ ApiStatus already_exists(const std::string& name) {
           .message = fmt::format("{} \"{}\" already exists", kPods, name),
           .kind = std::string(kPods),
           .name = name};
+}
+
+// What is said to those who would change or delete a static pod; no value: it is none.
+std::optional<ApiStatus> refusal_of(const PodState* pod) {
+  const auto why = pod == nullptr ? std::nullopt : static_pod_refusal(pod->record);
+  if (!why) return std::nullopt;
+  const std::string& name = pod->record.pod.name;
+  return ApiStatus{.reason = StatusReason::kForbidden,
+                   .message = fmt::format("{} \"{}\" is forbidden: {}", kPods, name, *why),
+                   .kind = std::string(kPods),
+                   .name = name};
 }
 
 // The pod that the manager is given: status is the node's own, but for conditions that
@@ -170,6 +182,8 @@ void PodWriter::update(const HttpExchangePtr& exchange, const HttpTarget& target
 void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, json::object next,
                               bool is_apply) {
   HttpExchange& exchange = *request.exchange;
+  const PodState* known = find_pod(parts_.shell.node(), old.namespace_name(), old.name());
+  if (const auto refusal = refusal_of(known)) return answer_status(exchange, *refusal);
   const json::object current = old.parsed();
   const WriteVerb verb = exchange.request().method == "PUT" ? WriteVerb::kPut : WriteVerb::kPatch;
   auto prepared =
@@ -208,6 +222,7 @@ void PodWriter::remove(const HttpExchangePtr& exchange, const HttpTarget& target
       parts_.catalogue.log(Resource::kPods).find(path.namespace_name, path.name);
   const PodState* pod = find_pod(parts_.shell.node(), path.namespace_name, path.name);
   if (pod == nullptr || object == nullptr) return answer_status(*exchange, no_such_object(path));
+  if (const auto refusal = refusal_of(pod)) return answer_status(*exchange, *refusal);
   const std::string uid = pod->record.pod.uid;
   if (const auto met = check_preconditions(*options, "Pod", *object, uid); !met) {
     return answer_status(*exchange, met.error());
@@ -235,7 +250,7 @@ void PodWriter::remove_all(const HttpExchangePtr& exchange, const HttpTarget& ta
   const bool is_try = options->is_try || target.parameter("dryRun") == "All";
   for (const ObjectPtr& object : page->items) {
     const PodState* pod = find_pod(parts_.shell.node(), object->namespace_name(), object->name());
-    if (pod == nullptr || is_try) continue;
+    if (pod == nullptr || is_try || refusal_of(pod)) continue;
     parts_.shell.submit(DeletePod{.uid = pod->record.pod.uid, .grace = options->grace});
   }
   exchange->answer(

@@ -13,6 +13,9 @@
 #include <fmt/format.h>
 
 #include "agent/new_pod.h"
+#include "api/json_look.h"
+#include "api/pod_create.h"
+#include "api/strict_fields.h"
 #include "pod/pod_json.h"
 #include "pod/yaml_document.h"
 
@@ -117,8 +120,9 @@ int blamed_line(const std::string& message, const Manifest& manifest) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < message.size(); ++i) {
     if (message[i] == ':' && i > begin) {
-      const int line = line_of(manifest.object, manifest.lines,
-                               std::string_view(message).substr(begin, i - begin));
+      std::string_view path = std::string_view(message).substr(begin, i - begin);
+      path.remove_prefix(std::min(path.find_first_not_of('['), path.size()));  // of a list of paths
+      const int line = line_of(manifest.object, manifest.lines, path);
       if (line > 0) return line;
     }
     if (!is_path_char(message[i])) begin = i + 1;
@@ -160,15 +164,32 @@ std::string uid_of(const json::object& object, const std::string& node_name) {
   return boost::uuids::to_string(boost::uuids::name_generator_sha1(kNamespace)(text));
 }
 
-Result<Pod> checked_pod(json::object object, const std::string& node_name) {
+// With the defaults of the API and checked as the API does it.
+ApiResult<json::object> as_api_object(const json::object& object, const PodRules& rules,
+                                      std::vector<std::string>& warnings) {
+  json::object read =
+      TRY(read_object("Pod", json::serialize(object), FieldValidation::kWarn, warnings));
+  std::string name_space(look_text(read, {"metadata", "namespace"}));
+  if (name_space.empty()) name_space = "default";
+  return prepare_new_pod(std::move(read), {.namespace_name = name_space}, rules, warnings);
+}
+
+Result<Pod> checked_pod(json::object object, const StaticPodRules& rules,
+                        std::vector<std::string>& warnings) {
   object.erase("status");
   if (json::value* metadata = object.if_contains("metadata"); metadata != nullptr) {
-    if (json::object* fields = metadata->if_object()) fields->erase("uid");
+    if (json::object* fields = metadata->if_object()) {
+      fields->erase("uid");
+      fields->erase("generateName");  // the same file is the same pod
+    }
   }
-  const std::string uid = uid_of(object, node_name);
-  Pod pod = TRY(pod_from_json(std::move(object)));
-  if (!pod.name.empty()) pod.name += "-" + node_name;
-  set_defaults(pod);
+  const std::string uid = uid_of(object, rules.node_name);
+  // Says more clearly than the API what is of a wrong shape.
+  TRY(pod_from_json(object));
+  auto prepared = as_api_object(object, rules.pod_rules, warnings);
+  if (!prepared) return invalid(prepared.error().message);
+  Pod pod = TRY(pod_from_json(*std::move(prepared)));
+  pod.name += "-" + rules.node_name;
   if (!is_dns_label(pod.namespace_name)) {
     return invalid(fmt::format("metadata.namespace: {:?} is no namespace", pod.namespace_name));
   }
@@ -180,10 +201,10 @@ Result<Pod> checked_pod(json::object object, const std::string& node_name) {
 }  // namespace
 
 Result<Pod> read_static_pod(std::string_view text, const std::string& path,
-                            const std::string& node_name) {
+                            const StaticPodRules& rules, std::vector<std::string>& warnings) {
   const auto manifest = read_one_object(text);
   if (!manifest) return invalid(fmt::format("{}:{}", path, manifest.error().message));
-  auto pod = checked_pod(manifest->object, node_name);
+  auto pod = checked_pod(manifest->object, rules, warnings);
   if (!pod) {
     const std::string& message = pod.error().message;
     const Error error = at_line(blamed_line(message, *manifest), message);
@@ -196,8 +217,14 @@ Result<Pod> read_static_pod(std::string_view text, const std::string& path,
   return pod;
 }
 
+bool is_static_pod(const PodRecord& record) {
+  if (record.source == Source::kStatic) return true;
+  const auto hash = record.pod.annotations.find(std::string(kConfigHash));
+  return hash != record.pod.annotations.end() && hash->second == record.pod.uid;
+}
+
 std::optional<std::string> static_pod_refusal(const PodRecord& record) {
-  if (record.source != Source::kStatic) return std::nullopt;
+  if (!is_static_pod(record)) return std::nullopt;
   const auto file = record.pod.annotations.find(std::string(kConfigFile));
   return fmt::format(
       "it is a static pod of this node{}; through the API nothing of it can be changed or "

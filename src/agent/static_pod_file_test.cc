@@ -7,10 +7,12 @@
 namespace corehold {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr const char* kPath = "/pods/web.yaml";
+constexpr PodRules kRules{.image_required = false};
 constexpr const char* kWeb = R"(apiVersion: v1
 kind: Pod
 metadata:
@@ -27,13 +29,17 @@ spec:
 
 Pod read(const std::string& text, const std::string& path = kPath,
          const std::string& node = "node-1") {
-  const auto pod = read_static_pod(text, path, node);
+  std::vector<std::string> warnings;
+  const auto pod = read_static_pod(text, path, {.node_name = node, .pod_rules = kRules}, warnings);
+  EXPECT_THAT(warnings, testing::IsEmpty());
   EXPECT_TRUE(pod) << pod.error().message;
   return pod ? *pod : Pod{};
 }
 
 std::string mistake(const std::string& text) {
-  const auto pod = read_static_pod(text, kPath, "node-1");
+  std::vector<std::string> warnings;
+  const auto pod =
+      read_static_pod(text, kPath, {.node_name = "node-1", .pod_rules = kRules}, warnings);
   EXPECT_FALSE(pod);
   return pod ? "" : pod.error().message;
 }
@@ -84,17 +90,19 @@ TEST(StaticPodFile, NamesTheLineOfAMistake) {
               StartsWith("/pods/web.yaml:12: spec.contai"));
   EXPECT_THAT(mistake(replaced(kWeb, "name: main", "name: \"\"")),
               StartsWith("/pods/web.yaml:9: "));
-  EXPECT_THAT(mistake(replaced(kWeb, "  name: web", "  namespace: A")),
-              StartsWith("/pods/web.yaml:4: metadata.namespace"));
+  EXPECT_THAT(mistake(replaced(kWeb, "  labels:", "  namespace: A\n  labels:")),
+              AllOf(StartsWith("/pods/web.yaml:5: "), HasSubstr("metadata.namespace: ")));
+  EXPECT_THAT(mistake(replaced(kWeb, "  name: web", "  generateName: web-")),
+              AllOf(StartsWith("/pods/web.yaml:3: "), HasSubstr("metadata.name: Required")));
   EXPECT_THAT(mistake("{\"kind\": \"Pod\",\n  oops}"),
-              testing::AllOf(StartsWith("/pods/web.yaml: "), HasSubstr("line 2")));
+              AllOf(StartsWith("/pods/web.yaml: "), HasSubstr("line 2")));
 }
 
 TEST(StaticPodFile, IsOnePod) {
   EXPECT_EQ(mistake(""), "/pods/web.yaml: no pod in the file");
   EXPECT_THAT(mistake(std::string(kWeb) + "---\n" + kWeb),
-              testing::AllOf(StartsWith("/pods/web.yaml:14: "),
-                             HasSubstr("2 documents in the file; a file is one pod")));
+              AllOf(StartsWith("/pods/web.yaml:14: "),
+                    HasSubstr("2 documents in the file; a file is one pod")));
   EXPECT_EQ(mistake("- a\n"), "/pods/web.yaml:1: not an object");
   EXPECT_THAT(mistake("kind: PodList\napiVersion: v1\nitems: []\n"), HasSubstr("PodList"));
   EXPECT_THAT(mistake(replaced(kWeb, "kind: Pod", "kind: Deployment")), HasSubstr("Deployment"));
@@ -106,8 +114,23 @@ TEST(StaticPodFile, RefusesWhatTheNodeCannotRun) {
               HasSubstr("command"));
 }
 
+TEST(StaticPodFile, HasTheDefaultsOfTheApi) {
+  const Pod pod = read(kWeb);
+  EXPECT_EQ(pod.restart_policy, "Always");
+  EXPECT_EQ(pod.raw.at("spec").at("dnsPolicy").get_string(), "ClusterFirst");
+}
+
+TEST(StaticPodFile, WarnsOfAFieldThatNoPodHas) {
+  std::vector<std::string> warnings;
+  const auto pod = read_static_pod(replaced(kWeb, "spec:", "spec:\n  unheardOf: true"), kPath,
+                                   {.node_name = "node-1", .pod_rules = kRules}, warnings);
+  EXPECT_TRUE(pod) << pod.error().message;
+  EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("spec.unheardOf")));
+}
+
 TEST(StaticPodFile, OnlyStaticPodsAreOutOfTheApisReach) {
-  EXPECT_EQ(static_pod_refusal({.pod = read(kWeb), .source = Source::kApi}), std::nullopt);
+  EXPECT_EQ(static_pod_refusal({.pod = {.name = "a", .uid = "u"}, .source = Source::kApi}),
+            std::nullopt);
   EXPECT_EQ(static_pod_refusal({.pod = read(kWeb), .source = Source::kStatic}),
             "it is a static pod of this node, from /pods/web.yaml; through the API nothing of it "
             "can be changed or restarted: change or remove its file");

@@ -66,7 +66,7 @@ StaticPlan plan_static_pods(const StaticFiles& files, const NodeState& node) {
   StaticPlan plan;
   const std::map<std::string, const Pod*> wanted = wanted_pods(files, plan);
   for (const auto& [uid, pod] : node.pods) {
-    if (pod.record.source != Source::kStatic || wanted.contains(uid)) continue;
+    if (!is_static_pod(pod.record) || wanted.contains(uid)) continue;
     if (!is_leaving(pod) && !is_kept(files, pod.record.pod)) plan.remove.push_back(uid);
   }
   for (const auto& [path, file] : files) {
@@ -78,7 +78,7 @@ StaticPlan plan_static_pods(const StaticFiles& files, const NodeState& node) {
     const PodState* holder = holder_of(node, *file.pod);
     if (holder == nullptr) {
       plan.create.push_back(*file.pod);
-    } else if (holder->record.source != Source::kStatic) {
+    } else if (!is_static_pod(holder->record)) {
       plan.problems[path] = fmt::format(
           "{}: there is a pod {} already, which is not of a file; this one is made "
           "when that is gone",

@@ -75,6 +75,14 @@ TEST_F(StaticPodPlan, HasNothingToDoWithOtherPods) {
   EXPECT_THAT(plan(), IsEmpty());
 }
 
+TEST_F(StaticPodPlan, KnowsAPodThatWasFoundRunningByItsHash) {
+  runs("a", "a1", "a.yaml", Source::kApi);
+  node_.pods["a1"].record.pod.annotations[std::string(kConfigHash)] = "a1";
+  EXPECT_THAT(plan(), ElementsAre("-a1"));
+  node_.pods["a1"].record.pod.annotations[std::string(kConfigHash)] = "another";
+  EXPECT_THAT(plan(), IsEmpty());
+}
+
 TEST_F(StaticPodPlan, ReplacesAChangedPodWhenTheOldOneIsGone) {
   file("a.yaml", "a", "a2");
   runs("a", "a1", "a.yaml");

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "agent/static_pod_file.h"
 #include "api/time_text.h"
 #include "pod/yaml_document.h"
 #include "sys/clock.h"
@@ -20,8 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kEventReason = "InvalidStaticPod";
-constexpr std::chrono::seconds kFirstDelay{1};
-constexpr std::chrono::seconds kMostDelay{30};
+constexpr std::chrono::milliseconds kMostDelay{30'000};
 
 // As for a kubelet: hidden files are none of ours, editors and configuration tools use them.
 bool is_hidden(const std::string& name) { return !name.empty() && name.front() == '.'; }
@@ -99,7 +98,13 @@ void StaticPods::read(const std::string& path) {
     return;
   }
   StaticFile& file = (*files_)[path];
-  auto pod = text ? read_static_pod(*text, path, parts_.node_name) : Result<Pod>(text.error());
+  std::vector<std::string> warnings;
+  auto pod =
+      text ? read_static_pod(*text, path, parts_.rules, warnings) : Result<Pod>(text.error());
+  for (const std::string& warning : warnings) {
+    parts_.log.warning("a static pod file says something strange",
+                       {{"file", path}, {"warning", warning}});
+  }
   file.pod.reset();
   file.problem.clear();
   if (pod) {
@@ -179,7 +184,7 @@ void StaticPods::report(std::map<std::string, std::string> problems) {
 }
 
 void StaticPods::try_later() {
-  delay_ = std::clamp(2 * delay_, kFirstDelay, kMostDelay);
+  delay_ = std::clamp(2 * delay_, parts_.retry, kMostDelay);
   is_waiting_ = true;
   retry_.expires_after(delay_);
   retry_.async_wait([this](const boost::system::error_code& error) {

@@ -18,6 +18,7 @@
 #include "agent/log.h"
 #include "agent/requests.h"
 #include "agent/shell.h"
+#include "agent/static_pod_file.h"
 #include "agent/static_pod_plan.h"
 #include "sys/path_watch.h"
 
@@ -31,7 +32,8 @@ struct StaticPodsParts {
   const Log& log;
   std::function<void(const EmitEvent&)> tell{};  // for those who do not read the log
   std::string path{};  // a directory or a file, absolute, there or not; "": no static pods
-  const std::string& node_name;
+  StaticPodRules rules{};
+  std::chrono::milliseconds retry{1000};  // after a failure; then twice as long
 };
 
 class StaticPods {
@@ -65,7 +67,7 @@ class StaticPods {
   // After a pod could not be created: the store is in trouble.
   boost::asio::steady_timer retry_;
   bool is_waiting_ = false;
-  std::chrono::seconds delay_{};
+  std::chrono::milliseconds delay_{};
 };
 
 }  // namespace corehold

@@ -275,9 +275,9 @@ TEST(Delete, TakesManifestsSelectorsAndAll) {
                  {"DELETE " + kPodsPath + "/web", ok(web)}}));
   const std::string file = agent.directory() + "/pods.yaml";
   std::ofstream(file) << kWebManifest;
-  for (const std::string& how :
+  for (const char* how :
        {"pods --all", "pod -l app=shop", "po web", "pod web gone --ignore-not-found"}) {
-    const Outcome outcome = run("delete " + how + " --wait=false " + agent.option() + " 2>&1");
+    const Outcome outcome = run(fmt::format("delete {} --wait=false {} 2>&1", how, agent.option()));
     EXPECT_EQ(outcome.text, "pod default/web is being deleted\n") << how;
     EXPECT_EQ(outcome.code, 0) << how;
   }
@@ -285,6 +285,31 @@ TEST(Delete, TakesManifestsSelectorsAndAll) {
             "pod default/web is being deleted\n");
   EXPECT_EQ(run("delete pods -A -l app=no " + agent.option() + " 2>&1").text,
             "corehold: there are no such pods\n");
+}
+
+TEST(Completion, AsksTheAgentForNames) {
+  json::object other = pod_object(kWebManifest, "Pending");
+  other["metadata"].get_object()["namespace"] = "db";
+  const json::object web = pod_object(kWebManifest, "Running");
+  const json::object space{{"metadata", json::object{{"name", "db"}}}};
+  const FakeAgent agent(
+      answering({{"GET /api/v1/pods", ok(pod_list_json({web, other}, 3))},
+                 {"GET /api/v1/namespaces", ok(json::object{{"items", json::array{space}}})},
+                 {"GET /api/v1/nodes", ok(json::object{{"items", json::array{space}}})},
+                 {"GET " + kPodsPath + "/web", ok(web)}}));
+  const auto offers = [&](const std::string& words) {
+    const std::size_t last = words.rfind(' ');
+    return run(fmt::format("complete -- {} {}{}", words.substr(0, last), agent.option(),
+                           words.substr(last)))
+        .text;
+  };
+  EXPECT_EQ(offers("get pods ''"), "web\tRunning\ndb/web\tPending\n");
+  EXPECT_EQ(offers("delete pod w"), "web\tRunning\n");
+  EXPECT_EQ(offers("logs d"), "db/web\tPending\n");
+  EXPECT_EQ(offers("describe pod -n db ''"), "web\tPending\n");
+  EXPECT_EQ(run("complete -- logs web " + agent.option() + " -c ''").text, "main\n");
+  EXPECT_EQ(run("complete -- get pods " + agent.option() + " -n ''").text, "db\n");
+  EXPECT_EQ(offers("get nodes ''"), "db\n");
 }
 
 }  // namespace

@@ -19,11 +19,10 @@ CommandOption option_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) read.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) read.names.push_back("--" + name);
   if (is_argument) read.names = {option.get_name(true)};
-  if (option.get_type_size() == 0) return read;
+  if (!is_argument && option.get_type_name().empty()) return read;  // a flag
   read.value = option.get_type_name();
   read.value.resize(std::min(read.value.find(':'), read.value.size()));
-  if (option.get_type_name().starts_with("unix:")) read.value = option.get_type_name();
-  if (is_argument || read.value.empty() || read.value == "TEXT") {
+  if (is_argument || read.value == "TEXT") {
     read.value = is_argument ? read.names.front() : "VALUE";
   }
   return read;

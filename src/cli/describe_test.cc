@@ -275,13 +275,13 @@ TEST(Describe, AsksForPodsMapAndEvents) {
        {"GET /api/v1/pods", ok(pod_list_json({pod}, 3))}}));
   const Outcome one = run("describe pod web gone " + agent.option() + " 2>&1");
   EXPECT_EQ(one.code, 1);
-  EXPECT_TRUE(one.text.starts_with("pod       default/web\n")) << one.text;
+  EXPECT_TRUE(one.text.starts_with("pod      default/web\n")) << one.text;
   EXPECT_NE(one.text.find("  mine\n"), std::string::npos) << one.text;
   EXPECT_EQ(one.text.find("of that name before"), std::string::npos) << one.text;
   EXPECT_TRUE(one.text.ends_with("corehold: not found\n")) << one.text;
   const Outcome all = run("describe po " + agent.option());
   EXPECT_EQ(all.code, 0);
-  EXPECT_NE(all.text.find("\n\n\npod       default/web\n"), std::string::npos) << all.text;
+  EXPECT_NE(all.text.find("\n\n\npod      default/web\n"), std::string::npos) << all.text;
   const Outcome node = run("describe nodes " + agent.option());
   EXPECT_EQ(node.code, 0);
   EXPECT_TRUE(node.text.starts_with("node         box\n")) << node.text;

@@ -133,6 +133,7 @@ std::string argument_word(const CommandOption& argument) {
 
 std::string synopsis(const CommandTree& command, const std::string& words) {
   std::string text = fmt::format("\\fB{}\\fR [\\fIOPTIONS\\fR]", literal(words));
+  if (command.needs_command) text += " \\fICOMMAND\\fR";
   for (const CommandOption& argument : command.arguments) text += " " + argument_word(argument);
   return text;
 }
@@ -211,11 +212,12 @@ std::string troff_text(std::string_view text) {
 }
 
 std::string manual_page(const CommandTree& root, std::string_view version) {
-  std::string text = "'\\\" Made by `corehold manual` from the definition of the command line.\n";
+  std::string text = ".\\\" Made by `corehold manual` from the definition of the command line.\n";
   text += fmt::format(".TH COREHOLD 1 \"\" \"Corehold {}\" \"User Commands\"\n", version);
+  text += ".nh\n.ad l\n";
   text += ".SH NAME\ncorehold \\- exclusive CPUs for containers and commands\n";
-  text += ".SH SYNOPSIS\n.nh\n" + synopses(root, "corehold");
-  text += ".hy\n.SH DESCRIPTION\n" + line_text(root.about);
+  text += ".SH SYNOPSIS\n" + synopses(root, "corehold");
+  text += ".SH DESCRIPTION\n" + line_text(root.about);
   text += ".SH OPTIONS\n";
   for (const CommandOption& option : root.options) text += option_text(option);
   text += ".SH COMMANDS\n" + commands_text(root, "corehold");

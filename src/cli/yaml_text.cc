@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <yaml-cpp/emitter.h>
 #include <yaml-cpp/emittermanip.h>
+#include <yaml-cpp/null.h>
 
 namespace corehold {
 namespace {
@@ -59,8 +60,10 @@ void emit(YAML::Emitter& out, const json::value& value) {
     out << YAML::EndSeq;
   } else if (const auto* text = value.if_string()) {
     emit_text(out, std::string_view(text->data(), text->size()));
+  } else if (value.is_null()) {
+    out << YAML::Null;
   } else {
-    out << json::serialize(value);  // numbers, true, false and null are written as in JSON
+    out << json::serialize(value);  // numbers, true and false are written as in JSON
   }
 }
 
@@ -68,6 +71,7 @@ void emit(YAML::Emitter& out, const json::value& value) {
 
 std::string yaml_text(const json::value& value) {
   YAML::Emitter out;
+  out.SetNullFormat(YAML::LowerNull);
   emit(out, value);
   return std::string(out.c_str(), out.size()) + "\n";
 }

@@ -52,6 +52,8 @@ constexpr int kLargePiece = 256 << 10;  // bytes
 struct Arguments {
   std::string config{};
   std::string root{};
+  std::string launcher{};
+  std::string cgroup{};
   std::string simulate{};
   std::string log_level = "info";
   bool recover = false;
@@ -169,6 +171,8 @@ int run(const Arguments& arguments) {
       run_agent({.topology = *std::move(topology),
                  .config = *std::move(config),
                  .root = root,
+                 .launcher = arguments.launcher,
+                 .cgroup = arguments.cgroup,
                  .source = source_text(arguments.simulate),
                  .machine = machine,
                  .damage = arguments.recover ? Damage::kMoveAside : Damage::kRefuse,
@@ -197,6 +201,9 @@ void add_agent(CLI::App& root, int& exit_code) {
   command->add_option("--simulate", arguments->simulate, "Be a node of a machine that is not there")
       ->type_name("TOPOLOGY")
       ->check(is_given);
+  // Of the packaged service, which knows both; not for people.
+  command->add_option("--launcher", arguments->launcher)->group("")->check(is_given);
+  command->add_option("--cgroup", arguments->cgroup)->group("")->check(is_given);
   command->add_flag("--recover", arguments->recover,
                     "Move a damaged checkpoint or store aside and rebuild it from what runs");
   command->add_option("--log-level", arguments->log_level, "How much to say (default: info)")

@@ -218,6 +218,28 @@ TEST_F(StaticPods, MayBeOneFile) {
   EXPECT_TRUE(is_gone("a")) << agent_.log();
 }
 
+TEST_F(StaticPods, AreOutOfTheApisReach) {
+  fs::create_directory(directory());
+  write("a.yaml", pod("a"));
+  ASSERT_TRUE(start()) << agent_.log();
+  ASSERT_TRUE(is_phase("a", "Running"));
+  const std::string first = uid("a");
+  const HttpAnswer deleted = agent_.ask({.method = "DELETE", .target = path_of("a")});
+  EXPECT_EQ(deleted.status, 403);
+  EXPECT_THAT(deleted.body, HasSubstr((directory() / "a.yaml").string()));
+  EXPECT_EQ(agent_
+                .ask({.method = "PATCH",
+                      .target = path_of("a"),
+                      .body = R"({"metadata": {"labels": {"a": "b"}}})",
+                      .content_type = "application/merge-patch+json"})
+                .status,
+            403);
+  EXPECT_EQ(agent_.ask({.method = "DELETE", .target = kPods}).status, 200);
+  let_pass();
+  EXPECT_EQ(uid("a"), first);
+  EXPECT_THAT(agent_.log(), Not(HasSubstr("deleting a static pod")));
+}
+
 TEST_F(StaticPods, FailWithTheKubeletsReasonWhenTheyDoNotFit) {
   fs::create_directory(directory());
   write("large.yaml", pod("large", 7));
