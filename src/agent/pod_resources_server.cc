@@ -46,7 +46,7 @@ class UnixPodResourcesServer final : public PodResourcesServer {
     auto listener = listen_on_unix(options_.socket);
     if (!listener) return listener.error();
     error_code error;
-    static_cast<void>(acceptor_.assign(Unix(), listener.get(), error));
+    static_cast<void>(acceptor_.assign(Unix(), listener->get(), error));
     if (error) return Error{Code::kIo, "listen on " + path + ": " + error.message()};
     listener->release();
     alive_ = std::make_shared<int>();
