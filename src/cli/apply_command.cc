@@ -78,8 +78,8 @@ json::object wanted_of(const Pod& pod) {
   metadata["namespace"] = pod.namespace_name;
   json::object& annotations = object_in(metadata, "annotations");
   annotations.erase(kLastApplied);
-  std::string note = json::serialize(sorted(wanted)) + "\n";
-  object_in(object_in(wanted, "metadata"), "annotations")[kLastApplied] = std::move(note);
+  const std::string note = json::serialize(sorted(wanted)) + "\n";
+  object_in(object_in(wanted, "metadata"), "annotations")[kLastApplied] = note;
   return wanted;
 }
 
