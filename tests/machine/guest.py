@@ -70,6 +70,7 @@ class Guest:
     # What another kind of guest changes.
     init = image.HERE / "init"
     kernel_line = KERNEL_LINE
+    patience = 180  # seconds to boot in
     device = "/dev/vda"  # has what the saved guest does not know yet; mounted on /image
 
     def __init__(self, shape, cache, programs):
@@ -175,7 +176,7 @@ class Guest:
         began = time.monotonic()
         self._start()
         try:
-            self._wait_for(re.compile(rb"guest is up\n"), 180)
+            self._wait_for(re.compile(rb"guest is up\n"), self.patience)
             partial = state.with_suffix(".partial")
             self.sh("sync; echo 3 > /proc/sys/vm/drop_caches")
             with Monitor(self.control) as monitor:
