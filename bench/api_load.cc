@@ -10,6 +10,7 @@
 // and prints the result when all have seen it. Results are JSON, times in milliseconds. Written
 // on plain sockets: the client must cost less than what it measures.
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -40,6 +41,14 @@ constexpr int kPatience = 60'000;  // milliseconds without any answer
 [[noreturn]] void die(std::string_view what) {
   fmt::print(stderr, "api_load: {}: {}\n", what, std::strerror(errno));
   std::exit(1);
+}
+
+// A shell usually allows 1,024 open files.
+void raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int connected(const std::string& path) {
@@ -260,6 +269,7 @@ int main(int count, char** words) {
                "usage: api_load SOCKET get|patch|watch TARGET CONNECTIONS SECONDS|CHANGED\n");
     return 2;
   }
+  raise_open_files();
   const std::string& target = arguments[2];
   const std::size_t connections = std::strtoull(arguments[3].c_str(), nullptr, 10);
   if (arguments[1] == "watch") {

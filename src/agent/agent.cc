@@ -29,6 +29,7 @@
 #include "agent/node_document.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
+#include "agent/pod_resources.h"
 #include "agent/pod_resources_server.h"
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
@@ -339,14 +340,10 @@ class Agent final : public ShellListener {
   }
 
   Result<void> listen_for_pod_resources(const UnixListenerOptions& socket) {
+    auto node = [this]() -> const NodeState& { return shell_.node(); };
     pod_resources_ = TRY(PodResourcesServer::listen(
         loop_, {.socket = socket,
-                .source = {.node = [this]() -> const NodeState& { return shell_.node(); },
-                           .setup = facts_.setup,
-                           .asked =
-                               [this](PodResourcesCall call, CallResult result) {
-                                 metrics_.pod_resources_asked(call, result);
-                               }},
+                .source = pod_resources_source(std::move(node), facts_.setup, metrics_),
                 .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }}));
     return {};
   }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/metrics.h"
 
+#include <array>
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agent/metric_table.h"
 #include "agent/process_figures.h"
+#include "sys/file.h"
 #include "topology/testing.h"
 
 namespace corehold {
@@ -58,6 +61,28 @@ TEST_F(MetricsTest, EveryMetricOfTheTableIsThereFromTheStart) {
   std::set<std::string> expected;
   for (const MetricInfo& info : metric_table()) expected.emplace(info.name);
   EXPECT_EQ(described, expected);
+}
+
+// A row of the table in docs/metrics.md.
+std::string row_of(const MetricInfo& info) {
+  constexpr std::array<std::string_view, 3> kKinds{"counter", "gauge", "histogram"};
+  std::string labels;
+  std::istringstream words{std::string(info.labels)};
+  for (std::string word; words >> word;) {
+    if (word.ends_with(',')) word.pop_back();
+    labels += fmt::format("{}`{}`", labels.empty() ? "" : ", ", word);
+  }
+  return fmt::format("| `{}` | {} | {} | {} |\n", info.name,
+                     kKinds.at(static_cast<std::size_t>(info.kind)), labels.empty() ? "-" : labels,
+                     info.help);
+}
+
+TEST(MetricTable, IsTheOneInTheDocuments) {
+  const auto page = read_file(COREHOLD_SOURCE_DIR "/docs/metrics.md", std::size_t{1} << 20U);
+  ASSERT_TRUE(page) << page.error().message;
+  std::string rows = "|---|---|---|---|\n";
+  for (const MetricInfo& info : metric_table()) rows += row_of(info);
+  EXPECT_THAT(*page, HasSubstr(rows + "\n"));
 }
 
 TEST_F(MetricsTest, CountsWhatTheManagerCounts) {

@@ -134,4 +134,28 @@ void get_allocatable_resources(const NodeState& node, const NodeSetup& setup,
   }
 }
 
+PodResourcesSource pod_resources_source(const std::function<const NodeState&()>& node,
+                                        const NodeSetup& setup, Metrics& metrics) {
+  return {.list =
+              [node, &metrics](v1::ListPodResourcesResponse& answer) {
+                list_pod_resources(node(), answer);
+                metrics.pod_resources_asked(PodResourcesCall::kList, CallResult::kAnswered);
+              },
+          .get =
+              [node, &metrics](const v1::GetPodResourcesRequest& request,
+                               v1::GetPodResourcesResponse& answer) {
+                auto found =
+                    get_pod_resources(node(), request.pod_namespace(), request.pod_name(), answer);
+                metrics.pod_resources_asked(PodResourcesCall::kGet,
+                                            found ? CallResult::kAnswered : CallResult::kFailed);
+                return found;
+              },
+          .get_allocatable =
+              [node, &setup, &metrics](v1::AllocatableResourcesResponse& answer) {
+                get_allocatable_resources(node(), setup, answer);
+                metrics.pod_resources_asked(PodResourcesCall::kGetAllocatable,
+                                            CallResult::kAnswered);
+              }};
+}
+
 }  // namespace corehold

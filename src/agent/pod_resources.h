@@ -4,16 +4,13 @@
 // devices, and what there is to give.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "agent/metrics.h"
+#include "agent/pod_resources_session.h"
 #include "manager/node_state.h"
 #include "sim/node_setup.h"
-
-namespace v1 {
-class AllocatableResourcesResponse;
-class GetPodResourcesResponse;
-class ListPodResourcesResponse;
-}  // namespace v1
 
 namespace corehold {
 
@@ -31,5 +28,9 @@ Result<void> get_pod_resources(const NodeState& node, const std::string& namespa
 // none to anybody.
 void get_allocatable_resources(const NodeState& node, const NodeSetup& setup,
                                v1::AllocatableResourcesResponse& answer);
+
+// All three, counted. `setup` and `metrics` must outlive the source.
+PodResourcesSource pod_resources_source(const std::function<const NodeState&()>& node,
+                                        const NodeSetup& setup, Metrics& metrics);
 
 }  // namespace corehold

@@ -9,10 +9,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <future>
+#include <set>
 #include <thread>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -20,9 +23,6 @@
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
-
-#include "pod/testing.h"
-#include "topology/testing.h"
 
 namespace corehold {
 namespace {
@@ -34,11 +34,10 @@ using Stub = v1::PodResourcesLister::Stub;
 
 class PodResourcesServerTest : public testing::Test {
  protected:
-  PodResourcesServerTest() : topology_(machine("2s4c2t")), setup_(make_setup()) {
+  PodResourcesServerTest() {
     std::string pattern = (std::filesystem::temp_directory_path() / "corehold-pr-XXXXXX").string();
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     directory_ = pattern;
-    node_.bookings = setup_.empty;
     limits_.linger = 0ms;
     loop_thread_ = std::thread([this] { loop_.run(); });
   }
@@ -48,12 +47,6 @@ class PodResourcesServerTest : public testing::Test {
       stop_loop();
     }
     std::filesystem::remove_all(directory_);
-  }
-
-  NodeSetup make_setup() const {
-    auto setup = NodeSetup::make(topology_, planning_defaults(topology_));
-    EXPECT_TRUE(setup) << setup.error().message;
-    return *std::move(setup);
   }
 
   void on_loop(const std::function<void()>& task) {
@@ -73,11 +66,7 @@ class PodResourcesServerTest : public testing::Test {
   void listen() {
     on_loop([this] {
       auto server = PodResourcesServer::listen(
-          loop_, {.socket = {.path = socket()},
-                  .source = {.node = [this]() -> const NodeState& { return node_; },
-                             .setup = setup_,
-                             .asked = [this](PodResourcesCall, CallResult) { ++answered_; }},
-                  .limits = limits_});
+          loop_, {.socket = {.path = socket()}, .source = source(), .limits = limits_});
       ASSERT_TRUE(server) << server.error().message;
       server_ = *std::move(server);
     });
@@ -105,18 +94,32 @@ class PodResourcesServerTest : public testing::Test {
     return stub.Get(&context, request, &answer);
   }
 
-  void add_pod(const std::string& name) {
-    Pod pod = pod_of(name, {"main cpu=2 memory=1Gi"});
-    pod.namespace_name = "default";
-    Decision decision = admit(setup_.rules(), node_.bookings, pod);
-    ASSERT_FALSE(decision.refusal) << decision.refusal->message;
-    node_.bookings = std::move(decision.after);
-    node_.pods[pod.uid].record.pod = pod;
-    node_.pods[pod.uid].admitted = true;
+  static void tell(const std::string& name, v1::PodResources& answer) {
+    answer.set_name(name);
+    v1::ContainerResources& container = *answer.add_containers();
+    container.add_cpu_ids(2);
+    container.add_cpu_ids(3);
   }
-  void remove_pod(const std::string& name) {
-    node_.bookings = release(setup_.rules(), std::move(node_.bookings), name);
-    node_.pods.erase(name);
+  PodResourcesSource source() {
+    return {.list =
+                [this](v1::ListPodResourcesResponse& answer) {
+                  ++answered_;
+                  for (const std::string& pod : pods_) tell(pod, *answer.add_pod_resources());
+                },
+            .get = [this](const v1::GetPodResourcesRequest& request,
+                          v1::GetPodResourcesResponse& answer) -> Result<void> {
+              ++answered_;
+              if (!pods_.contains(request.pod_name())) {
+                return Error{Code::kNotFound, "pod " + request.pod_name() + " not found"};
+              }
+              tell(request.pod_name(), *answer.mutable_pod_resources());
+              return {};
+            },
+            .get_allocatable =
+                [this](v1::AllocatableResourcesResponse& answer) {
+                  ++answered_;
+                  for (int cpu = 2; cpu < 16; ++cpu) answer.add_cpu_ids(cpu);
+                }};
   }
 
   // Asks until it is so.
@@ -147,9 +150,7 @@ class PodResourcesServerTest : public testing::Test {
     ::close(fd);
   }
 
-  Topology topology_;
-  NodeSetup setup_;
-  NodeState node_{};  // the loop's, once it runs
+  std::set<std::string> pods_{};  // only the loop's thread looks at it, once that runs
   std::string directory_{};
   PodResourcesLimits limits_{};
   std::atomic<int> answered_ = 0;
@@ -160,7 +161,7 @@ class PodResourcesServerTest : public testing::Test {
 };
 
 TEST_F(PodResourcesServerTest, AnswersFromTheNode) {
-  add_pod("a");
+  pods_.insert("a");
   listen();
   const auto stub = client();
   v1::ListPodResourcesResponse all;
@@ -177,13 +178,13 @@ TEST_F(PodResourcesServerTest, AnswersFromTheNode) {
   EXPECT_EQ(answered_, 3);
 }
 
-TEST_F(PodResourcesServerTest, SaysWithTheKubeletsWordsThatThereIsNoSuchPod) {
+TEST_F(PodResourcesServerTest, SaysWhatTheSourceSaysWhenThereIsNoSuchPod) {
   listen();
   const auto stub = client();
   v1::GetPodResourcesResponse answer;
   const grpc::Status status = get(*stub, "none", answer);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(status.error_message(), "pod none in namespace default not found");
+  EXPECT_EQ(status.error_message(), "pod none not found");
 }
 
 TEST_F(PodResourcesServerTest, KeepsItsSocketToItselfAndRemovesIt) {
@@ -281,10 +282,10 @@ TEST_F(PodResourcesServerTest, EveryAnswerIsOfOneMomentWhilePodsComeAndGo) {
     });
   }
   for (int i = 0; i < 100 || answered_ < 100; ++i) {
-    on_loop([&] { add_pod("a"); });
-    on_loop([&] { add_pod("b"); });
-    on_loop([&] { remove_pod("a"); });
-    on_loop([&] { remove_pod("b"); });
+    on_loop([&] { pods_.insert("a"); });
+    on_loop([&] { pods_.insert("b"); });
+    on_loop([&] { pods_.erase("a"); });
+    on_loop([&] { pods_.erase("b"); });
   }
   is_over = true;
   for (std::thread& each : clients) each.join();

@@ -20,8 +20,6 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
 
-#include "agent/pod_resources.h"
-
 namespace corehold {
 namespace {
 
@@ -50,7 +48,6 @@ struct Method {
   using Await = void (Service::*)(grpc::ServerContext*, Request*,
                                   grpc::ServerAsyncResponseWriter<Response>*,
                                   grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
-  PodResourcesCall name;
   Await await;
   grpc::Status (*fill)(const PodResourcesSource&, const Request&, Response&);
 };
@@ -76,9 +73,6 @@ class CallOf final : public Call {
   void answer(const PodResourcesSource& source) override {
     Response response;
     const grpc::Status status = method_.fill(source, request_, response);
-    if (source.asked) {
-      source.asked(method_.name, status.ok() ? CallResult::kAnswered : CallResult::kFailed);
-    }
     if (!status.ok()) return refuse(status);
     writer_.Finish(response, grpc::Status::OK, this);
   }
@@ -97,37 +91,37 @@ class CallOf final : public Call {
 };
 
 constexpr Method<v1::ListPodResourcesRequest, v1::ListPodResourcesResponse> kList{
-    .name = PodResourcesCall::kList,
     .await = &Service::RequestList,
     .fill = [](const PodResourcesSource& source, const v1::ListPodResourcesRequest&,
                v1::ListPodResourcesResponse& answer) {
-      list_pod_resources(source.node(), answer);
+      source.list(answer);
       return grpc::Status();
     }};
 
 constexpr Method<v1::GetPodResourcesRequest, v1::GetPodResourcesResponse> kGet{
-    .name = PodResourcesCall::kGet,
     .await = &Service::RequestGet,
     .fill = [](const PodResourcesSource& source, const v1::GetPodResourcesRequest& request,
                v1::GetPodResourcesResponse& answer) {
-      const auto found =
-          get_pod_resources(source.node(), request.pod_namespace(), request.pod_name(), answer);
+      const auto found = source.get(request, answer);
       if (found) return grpc::Status();
-      return grpc::Status(grpc::StatusCode::NOT_FOUND, found.error().message);
+      return grpc::Status(found.error().code == Code::kNotFound ? grpc::StatusCode::NOT_FOUND
+                                                                : grpc::StatusCode::UNKNOWN,
+                          found.error().message);
     }};
 
 constexpr Method<v1::AllocatableResourcesRequest, v1::AllocatableResourcesResponse> kAllocatable{
-    .name = PodResourcesCall::kGetAllocatable,
     .await = &Service::RequestGetAllocatableResources,
     .fill = [](const PodResourcesSource& source, const v1::AllocatableResourcesRequest&,
                v1::AllocatableResourcesResponse& answer) {
-      get_allocatable_resources(source.node(), source.setup, answer);
+      source.get_allocatable(answer);
       return grpc::Status();
     }};
 
 // Calls that wait for the loop. It outlives the engine as long as the loop has been asked
 // to look into it.
 struct Box {
+  explicit Box(const PodResourcesSource& asked) : source(asked) {}
+
   const PodResourcesSource& source;
   // Guards what follows: calls are put in by gRPC's thread and taken out by the loop's. Posting
   // alone is not enough: those that wait when the loop has stopped must still be refused,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gRPC, while somebody is connected to the podresources socket. Calls arrive on a thread of
-// its own, wait in a box, are answered on the loop from the node's state, and nothing else
-// of the agent is touched from outside the loop. The adapter for gRPC: what peers send
+// its own, wait in a box and are answered on the loop; nothing else of the agent is touched
+// from outside the loop. The adapter for gRPC: what peers send
 // cannot grow without bound or keep a connection for ever.
 #pragma once
 
@@ -13,19 +13,25 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/metrics.h"
 #include "base/result.h"
-#include "manager/node_state.h"
-#include "sim/node_setup.h"
 #include "sys/descriptor.h"
+
+namespace v1 {
+class AllocatableResourcesResponse;
+class GetPodResourcesRequest;
+class GetPodResourcesResponse;
+class ListPodResourcesResponse;
+}  // namespace v1
 
 namespace corehold {
 
 // Where answers come from; asked on the loop only.
 struct PodResourcesSource {
-  std::function<const NodeState&()> node{};
-  const NodeSetup& setup;
-  std::function<void(PodResourcesCall, CallResult)> asked{};  // after each answer
+  std::function<void(v1::ListPodResourcesResponse&)> list{};
+  // An error is told with its message; kNotFound is gRPC's NOT_FOUND.
+  std::function<Result<void>(const v1::GetPodResourcesRequest&, v1::GetPodResourcesResponse&)>
+      get{};
+  std::function<void(v1::AllocatableResourcesResponse&)> get_allocatable{};
 };
 
 struct PodResourcesLimits {

@@ -46,7 +46,8 @@ ApiStatus already_exists(const std::string& name) {
 
 // What is said to those who would change or delete a static pod; no value: it is none.
 std::optional<ApiStatus> refusal_of(const PodState* pod) {
-  const auto why = pod == nullptr ? std::nullopt : static_pod_refusal(pod->record);
+  if (pod == nullptr) return std::nullopt;
+  const auto why = static_pod_refusal(pod->record);
   if (!why) return std::nullopt;
   const std::string& name = pod->record.pod.name;
   return ApiStatus{.reason = StatusReason::kForbidden,

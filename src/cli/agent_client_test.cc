@@ -94,8 +94,9 @@ TEST_F(AgentAddressTest, TakesTheServerFromAKubeconfigThatIsGiven) {
 
 TEST_F(AgentAddressTest, SaysWhichFileIsMissing) {
   EXPECT_EQ(place("https://localhost:1"),
-            "open " + root_ + "/kubeconfig: ENOENT; give the agent's with --kubeconfig FILE, "
-                              "https://localhost:1 needs its authority and token");
+            "open " + root_ +
+                "/kubeconfig: ENOENT; give the agent's with --kubeconfig FILE, "
+                "https://localhost:1 needs its authority and token");
   EXPECT_EQ(place("", root_ + "/none"), "open " + root_ + "/none: ENOENT");
 }
 

@@ -139,11 +139,7 @@ Result<std::string> apply_one(const AgentClient& client, const Pod& pod) {
 
 int run(const Arguments& arguments) {
   const auto client = AgentClient::at(arguments.agent);
-  if (!client) {
-    complain(client.error().message);
-    complain("see corehold apply --help");
-    return kExitUsage;
-  }
+  if (!client) return fail_usage(client.error(), "apply");
   const auto pods = read_manifests(arguments.manifests);
   if (!pods) return fail(pods.error());
   int code = kExitDone;

@@ -287,5 +287,30 @@ TEST(Delete, TakesManifestsSelectorsAndAll) {
             "corehold: there are no such pods\n");
 }
 
+TEST(Completion, AsksTheAgentForNames) {
+  json::object other = pod_object(kWebManifest, "Pending");
+  other["metadata"].get_object()["namespace"] = "db";
+  const json::object web = pod_object(kWebManifest, "Running");
+  const json::object space{{"metadata", json::object{{"name", "db"}}}};
+  const FakeAgent agent(
+      answering({{"GET /api/v1/pods", ok(pod_list_json({web, other}, 3))},
+                 {"GET /api/v1/namespaces", ok(json::object{{"items", json::array{space}}})},
+                 {"GET /api/v1/nodes", ok(json::object{{"items", json::array{space}}})},
+                 {"GET " + kPodsPath + "/web", ok(web)}}));
+  const auto offers = [&](const std::string& words) {
+    const std::size_t last = words.rfind(' ');
+    return run(fmt::format("complete -- {} {}{}", words.substr(0, last), agent.option(),
+                           words.substr(last)))
+        .text;
+  };
+  EXPECT_EQ(offers("get pods ''"), "web\tRunning\ndb/web\tPending\n");
+  EXPECT_EQ(offers("delete pod w"), "web\tRunning\n");
+  EXPECT_EQ(offers("logs d"), "db/web\tPending\n");
+  EXPECT_EQ(offers("describe pod -n db ''"), "web\tPending\n");
+  EXPECT_EQ(run("complete -- logs web " + agent.option() + " -c ''").text, "main\n");
+  EXPECT_EQ(run("complete -- get pods " + agent.option() + " -n ''").text, "db\n");
+  EXPECT_EQ(offers("get nodes ''"), "db\n");
+}
+
 }  // namespace
 }  // namespace corehold

@@ -22,7 +22,6 @@ CommandOption option_of(const CLI::Option& option) {
   if (!is_argument && option.get_type_name().empty()) return read;  // a flag
   read.value = option.get_type_name();
   read.value.resize(std::min(read.value.find(':'), read.value.size()));
-  if (option.get_type_name().starts_with("unix:")) read.value = option.get_type_name();
   if (is_argument || read.value == "TEXT") {
     read.value = is_argument ? read.names.front() : "VALUE";
   }

@@ -88,6 +88,7 @@ class Line {
   void note(const CommandOption& option, const std::string& value) {
     if (has_name(option, "--root")) done_.root = value;
     if (has_name(option, "--server")) done_.server = value;
+    if (has_name(option, "--kubeconfig")) done_.kubeconfig = value;
     if (has_name(option, "--namespace")) done_.namespace_name = value;
   }
 

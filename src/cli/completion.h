@@ -29,6 +29,7 @@ struct Completion {
   // What the line says so far, for those who look for names.
   std::string root{};
   std::string server{};
+  std::string kubeconfig{};
   std::string namespace_name{};
   std::vector<std::string> arguments{};
 };

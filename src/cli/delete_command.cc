@@ -183,7 +183,7 @@ int run(const Arguments& arguments, const char* command) {
     return kExitUsage;
   };
   const auto client = AgentClient::at(arguments.agent);
-  if (!client) return bad_usage(client.error().message);
+  if (!client) return fail_usage(client.error(), command);
   if (const std::string wrong = misuse(arguments); !wrong.empty()) return bad_usage(wrong);
   for (const std::string& given : arguments.query.names) {
     const auto pod = pod_name(given, arguments.query.namespace_name);

@@ -116,9 +116,7 @@ int run(Resource resource, const Arguments& arguments) {
   const auto good = check_query(arguments.query);
   for (const auto* problem : {client ? nullptr : &client.error(), good ? nullptr : &good.error()}) {
     if (problem == nullptr) continue;
-    complain(problem->message);
-    complain(fmt::format("see corehold describe {} --help", info_of(resource).singular));
-    return kExitUsage;
+    return fail_usage(*problem, fmt::format("describe {}", info_of(resource).singular));
   }
   return describe(*client, resource, arguments.query);
 }

@@ -19,6 +19,8 @@
 #include "cli/text_table.h"
 #include "cli/topology_render.h"
 #include "config/duration.h"
+#include "config/reserved_memory.h"
+#include "pod/quantity.h"
 
 namespace corehold {
 namespace {
@@ -56,6 +58,12 @@ std::string confinement_text(const NodeSummary& node) {
   return text;
 }
 
+std::string memory_text(const std::string& amount) {
+  const auto bytes = Quantity::parse(amount);
+  if (!bytes) return amount.empty() ? "-" : on_one_line(amount);
+  return show_bytes(bytes->value());
+}
+
 std::string head(const NodePage& page, const NodeSummary& node) {
   const CpuMap& map = page.map;
   const CpuSettings& settings = map.settings;
@@ -75,7 +83,7 @@ std::string head(const NodePage& page, const NodeSummary& node) {
   rows.push_back({"version", on_one_line(node.version)});
   rows.push_back({"kernel", on_one_line(fmt::format("{}, {}", node.kernel, node.architecture))});
   rows.push_back({"machine", summarize(map.topology)});
-  rows.push_back({"memory", node.memory.empty() ? "-" : on_one_line(node.memory)});
+  rows.push_back({"memory", memory_text(node.memory)});
   rows.push_back({"policy", on_one_line(map.policy)});
   rows.push_back({"options", joined(map.options, "none")});
   rows.push_back({"topology", topology_text(settings)});

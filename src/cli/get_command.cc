@@ -86,7 +86,7 @@ int run(const std::string& name, Show show, const GetRequest& request) {
     return kExitUsage;
   };
   const auto client = AgentClient::at(request.agent);
-  if (!client) return bad_usage(client.error().message);
+  if (!client) return fail_usage(client.error(), "get " + name);
   if (const auto good = check_query(request.query); !good) return bad_usage(good.error().message);
   if (request.watch && request.format == "svg") {
     return bad_usage("-w and -o svg cannot be given together: a picture does not go on");

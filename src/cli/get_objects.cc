@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -83,7 +85,8 @@ Row head_of(Resource resource, Detail detail) {
   return pods_head(detail);
 }
 
-Result<Row> row_of(const AgentClient& client, Resource resource, const WatchEvent& event,
+// `map` is only looked at for pods.
+Result<Row> row_of(Resource resource, const WatchEvent& event, const std::optional<CpuMap>& map,
                    Detail detail) {
   const bool gone = event.type == WatchEvent::Type::kDeleted;
   if (resource == Resource::kEvents) {
@@ -96,7 +99,7 @@ Result<Row> row_of(const AgentClient& client, Resource resource, const WatchEven
   }
   PodSummary pod = TRY(pod_summary(event.object));
   if (gone) pod.status = "Deleted";
-  return pod_row(pod, TRY(fetch_map(client)), wall_now(), detail);
+  return pod_row(pod, *map, wall_now(), detail);
 }
 
 // Events as they come, in the form that was asked for.
@@ -105,19 +108,29 @@ class Telling {
   Telling(const AgentClient& client, Resource resource, GetFormat format)
       : client_(client), resource_(resource), format_(format) {}
 
-  Result<std::string> text(const WatchEvent& event) {
-    if (format_ == GetFormat::kJson) return json::serialize(whole(event)) + "\n";
-    if (format_ == GetFormat::kYaml) return "---\n" + yaml_text(whole(event));
-    std::vector<Row> rows;
-    if (!headed_) rows.push_back(head_of(resource_, detail_of(format_)));
-    headed_ = true;
-    rows.push_back(TRY(row_of(client_, resource_, event, detail_of(format_))));
-    return table_.add(rows);
+  Result<std::string> text(const std::vector<WatchEvent>& events) {
+    if (events.empty()) return std::string();
+    if (format_ == GetFormat::kTable || format_ == GetFormat::kWide) return rows_of(events);
+    std::string text;
+    for (const WatchEvent& event : events) {
+      const json::object whole{{"type", name_of(event.type)}, {"object", event.object}};
+      text +=
+          format_ == GetFormat::kJson ? json::serialize(whole) + "\n" : "---\n" + yaml_text(whole);
+    }
+    return text;
   }
 
  private:
-  static json::object whole(const WatchEvent& event) {
-    return {{"type", name_of(event.type)}, {"object", event.object}};
+  Result<std::string> rows_of(const std::vector<WatchEvent>& events) {
+    const Detail detail = detail_of(format_);
+    std::vector<Row> rows;
+    if (!std::exchange(headed_, true)) rows.push_back(head_of(resource_, detail));
+    std::optional<CpuMap> map;
+    if (resource_ == Resource::kPods) map.emplace(TRY(fetch_map(client_)));
+    for (const WatchEvent& event : events) {
+      rows.push_back(TRY(row_of(resource_, event, map, detail)));
+    }
+    return table_.add(rows);
   }
 
   const AgentClient& client_;
@@ -170,19 +183,21 @@ int watch_objects(const AgentClient& client, Resource resource, const GetRequest
   if (!first) return fail(first.error());
   if (resource == Resource::kEvents) sort_events(*first);
   Telling telling(client, resource, format_of(request));
-  const auto tell = [&](const WatchEvent& event) {
-    const auto text = telling.text(event);
+  const auto tell = [&](const std::vector<WatchEvent>& events) {
+    const auto text = telling.text(events);
     return text ? answer(*text) : fail(text.error());
   };
-  for (const json::object& object : *first) {
-    const int code = tell({.type = WatchEvent::Type::kAdded, .object = object});
-    if (code != kExitDone) return code;
+  std::vector<WatchEvent> there;
+  there.reserve(first->size());
+  for (json::object& object : *first) {
+    there.push_back({.type = WatchEvent::Type::kAdded, .object = std::move(object)});
   }
+  if (const int code = tell(there); code != kExitDone) return code;
   for (;;) {
     const auto event = watcher.next();
     if (!event) return fail(event.error());
     if (!*event) continue;
-    const int code = tell(**event);
+    const int code = tell({**event});
     if (code != kExitDone) return code;
   }
 }

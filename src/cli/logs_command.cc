@@ -149,10 +149,7 @@ int run(const Arguments& arguments) {
   const auto pod = pod_name(arguments.pod, arguments.namespace_name);
   const auto client = AgentClient::at(arguments.agent);
   for (const auto* problem : {pod ? nullptr : &pod.error(), client ? nullptr : &client.error()}) {
-    if (problem == nullptr) continue;
-    complain(problem->message);
-    complain("see corehold logs --help");
-    return kExitUsage;
+    if (problem != nullptr) return fail_usage(*problem, "logs");
   }
   if (!arguments.all_containers && !arguments.prefix) {
     return show_one(*client, target_of(*pod, arguments, arguments.container));

@@ -38,6 +38,7 @@ json::value ask_quickly(const Completion& line, const std::string& target) {
   AgentAddress address;
   if (!line.root.empty()) address.root = line.root;
   address.server = line.server;
+  address.kubeconfig = line.kubeconfig;
   const auto client = AgentClient::at(address);
   if (!client) return nullptr;
   auto answer = client->ask({.target = target, .patience = kPatience});

@@ -89,7 +89,7 @@ const std::vector<Help>& all_help() {
 
 // What is written once troff has had it, without breaks and overstrikes.
 std::string rendered_manual() {
-  return shell("'" COREHOLD_BINARY "' manual | MANWIDTH=100 man -l --no-hyphenation - | col -bx");
+  return shell("'" COREHOLD_BINARY "' manual | LC_ALL=C.UTF-8 MANWIDTH=100 man -l -");
 }
 
 TEST(Manual, HasNothingThatManWarnsOf) {

@@ -96,6 +96,17 @@ TEST(GetWatch, ListsAgainWhenTheAgentHasForgotten) {
                               line("MODIFIED", pod_at(10)));
 }
 
+TEST(GetWatch, MakesColumnsAsWideAsWhatIsThereNeeds) {
+  json::object longer = pod_at(7);
+  longer["metadata"].get_object()["name"] = "web-of-a-long-name";
+  const FakeAgent agent(telling({pod_list_json({pod_at(3), longer}, 7)}, {}));
+  const Outcome outcome = run("get pods -w " + agent.option() + " 2>/dev/null");
+  EXPECT_EQ(without_ages(outcome.text),
+            "NAMESPACE  NAME                READY  STATUS   RESTARTS  CPUS  AGE\n"
+            "default    web                 1/1    Running  0         2-3   ?\n"
+            "default    web-of-a-long-name  1/1    Running  0         2-3   ?\n");
+}
+
 TEST(GetWatch, OfOnePodByItsName) {
   const FakeAgent agent(telling({pod_list_json({}, 4)}, {line("ADDED", pod_at(5))}));
   const Outcome outcome = run("get pods db/web -w " + agent.option() + " 2>/dev/null");

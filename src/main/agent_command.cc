@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/agent_command.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -44,6 +46,8 @@ constexpr const char* kFooter =
     "  corehold agent\n"
     "  corehold agent --config node.yaml --root /var/lib/corehold\n"
     "  corehold agent --simulate \"package:2 numa:1 l3:2 core:4 pu:2\" --root /tmp/node";
+
+constexpr int kLargePiece = 256 << 10;  // bytes
 
 struct Arguments {
   std::string config{};
@@ -144,6 +148,9 @@ int run(const Arguments& arguments) {
   if (!source) return bad_usage(fmt::format("--simulate: {}", source.error().message));
   const Log log = Log::to_stderr(*level);
   raise_open_files();
+  // What one large request needed goes back to the kernel: by default glibc would learn from it
+  // to keep such pieces in its heap, which cannot shrink in the middle.
+  ::mallopt(M_MMAP_THRESHOLD, kLargePiece);
   auto topology = discover(*source);
   if (!topology && is_simulated && topology.error().code == Code::kInvalid) {
     return bad_usage(fmt::format("--simulate: {}", topology.error().message));

@@ -38,7 +38,8 @@ class PodStore::Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database() {
-    for (sqlite3_stmt* statement : {save_, forget_, load_, note_, save_note_}) ::sqlite3_finalize(statement);
+    for (sqlite3_stmt* statement : {save_, forget_, load_, note_, save_note_})
+      ::sqlite3_finalize(statement);
     ::sqlite3_close(handle_);
   }
 
@@ -54,10 +55,12 @@ class PodStore::Database {
                 save_));
     TRY(compile("DELETE FROM pods WHERE uid = ?1", forget_));
     // Later than the first version, which does not look at it.
-    TRY(run("CREATE TABLE IF NOT EXISTS notes(key TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)"
+    TRY(
+        run("CREATE TABLE IF NOT EXISTS notes(key TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)"
             " WITHOUT ROWID"));
     TRY(compile("SELECT text FROM notes WHERE key = ?1", note_));
-    TRY(compile("INSERT INTO notes(key, text) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET text = "
+    TRY(
+        compile("INSERT INTO notes(key, text) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET text = "
                 "excluded.text",
                 save_note_));
     return compile("SELECT uid, sequence, record FROM pods ORDER BY sequence, uid", load_);

@@ -34,12 +34,10 @@ HttpConnection::HttpConnection(Socket socket, std::shared_ptr<HttpShared> server
 
 void HttpConnection::start() {
   server_->connections.insert(shared_from_this());
-  const int fd = socket_.native_handle();
   if (!server_->options.tls) {
-    channel_ = plain_channel(fd);
+    channel_ = plain_channel(socket_.native_handle());
     return await_request();
   }
-  channel_ = server_->options.tls->accept(fd);
   enter(Stage::kHandshake);
   expire_in(limits().header);
   wait_to_read();
@@ -141,20 +139,22 @@ void HttpConnection::writable() {
 }
 
 // Whether a client has begun to speak HTTP where TLS should be: TLS begins with no letter.
-bool HttpConnection::has_plain_http() const {
+bool HttpConnection::has_plain_http() {
   char first = 0;
-  auto& socket = const_cast<Socket&>(socket_);  // NOLINT: native_handle() is not const
-  return ::recv(socket.native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && first >= 'A' &&
+  return ::recv(socket_.native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && first >= 'A' &&
          first <= 'Z';
 }
 
 void HttpConnection::shake() {
-  if (has_plain_http()) {
+  // Only at the very beginning: in the middle of a record there may be any byte.
+  if (!channel_ && has_plain_http()) {
     channel_ = plain_channel(socket_.native_handle());
     enter(Stage::kBusy);
     begun_ = complete_ = is_unread_ = true;
     return send(std::string(kPlainHttpOverTls));
   }
+  // Not before there is something to read: a peer that says nothing costs little.
+  if (!channel_) channel_ = server_->options.tls->accept(socket_.native_handle());
   switch (channel_->handshake().outcome) {
     case Outcome::kDone:
       return await_request();

@@ -88,7 +88,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void writable();
 
   void shake();
-  bool has_plain_http() const;
+  bool has_plain_http();
   void await_request();
   void receive();
   void take(std::string_view text);

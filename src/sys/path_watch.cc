@@ -60,6 +60,7 @@ struct PathWatch::Inner {
   int target = -1;        // the watch of the path itself, when it is a directory
   int holder = -1;        // of the nearest directory above it that exists
   std::string awaited{};  // the name in that directory that leads to the path
+  std::string next{};     // the same with the directory
   bool must_arm = false;
   std::set<std::uint32_t> moving{};  // renames of which only the old name has been seen
 };
@@ -82,7 +83,7 @@ Result<bool> PathWatch::Inner::try_arm() {
   };
   target = TRY(watch(path, kNames | kContents | kSelf));
   holder = -1;
-  std::string next;  // on the way to the path: the first that is not watched, or the path
+  next.clear();
   for (std::string child = path; child != "/"; child = parent_of(child)) {
     const bool is_holder = holder < 0;
     const int added = TRY(watch(parent_of(child), is_holder ? kNames | kContents | kSelf : kSelf));
@@ -118,7 +119,8 @@ void PathWatch::Inner::take(const inotify_event& event, PathChange& change) {
     return;
   }
   if (event.wd != holder || name != awaited) return;
-  if ((event.mask & kNames) != 0) must_arm = true;
+  // A file needs no watch of its own, and to begin anew would lose what happens to it now.
+  if ((event.mask & kNames) != 0 && (target >= 0 || is_directory(next))) must_arm = true;
   if ((event.mask & kNames) == 0 && target >= 0) return;
   if ((event.mask & IN_CREATE) != 0 && is_being_made(path)) return;
   change.everything = true;
@@ -140,10 +142,13 @@ void PathWatch::Inner::read() {
   // The new name of what was renamed may be on its way yet.
   if (!moving.empty()) change.everything = true;
   moving.clear();
-  if (must_arm && !arm()) {
-    boost::system::error_code ignored;
-    events.close(ignored);
+  if (must_arm) {
+    // What has happened until the new watches were there is not known.
     change.everything = true;
+    if (!arm()) {
+      boost::system::error_code ignored;
+      events.close(ignored);
+    }
   }
   if (change.everything) change.names.clear();
   if (change.everything || !change.names.empty()) on_change(change);
