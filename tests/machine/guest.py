@@ -169,9 +169,9 @@ class Guest:
             Path(self.base[self.base.index(option) + 1]) for option in ("-kernel", "-initrd")
         )
         words = [word for word in self.base if word not in (str(kernel), str(initrd))]
-        # All but the last disk are in use when it is saved.
-        used = [disk.name for disk in self.disks[:-1]]
-        key = image.digest(version, *words, *used, image.DISK_SIZE, kernel, initrd)
+        # All but the last disk are in use when it is saved; of that one it knows the size.
+        known = [disk.name for disk in self.disks[:-1]] + [self.disks[-1].stat().st_size]
+        key = image.digest(version, *words, *known, kernel, initrd)
         state = self.cache / f"state-{self.shape.name}-{key}.bin"
         if state.exists():
             return state

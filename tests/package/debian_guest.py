@@ -14,7 +14,7 @@ import guest
 import image
 
 HERE = Path(__file__).resolve().parent
-PACKAGES_SIZE = "64M"  # the saved guest knows it
+PACKAGES_SIZE = "160M"  # the saved guest knows it
 MACHINE = guest.Shape("debian", 4, "sockets=1,dies=1,cores=2,threads=2", ("0-3",), 1536)
 
 
