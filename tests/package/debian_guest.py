@@ -23,7 +23,7 @@ class DebianGuest(guest.Guest):
 
     init = HERE / "init"
     kernel_line = guest.KERNEL_LINE + " systemd.show_status=0 systemd.log_level=warning"
-    patience = 900
+    patience = 300
     device = "/dev/vdb"
 
     def __init__(self, cache, kernel_cache, dependencies, files):
