@@ -279,8 +279,8 @@ class BadClients(unittest.TestCase):
             self.assertIsNotNone(answer, kind)
             self.assertEqual(answer.status, status, kind)
             chunked = self.agent.head("POST " + POD, "Transfer-Encoding: chunked", token=token)
-            chunk = b"10000\r\n" + piece + b"\r\n"
-            answer = self.agent.ask(kind, chunked, *([chunk] * (100 * MIB // len(piece))))
+            answer = self.agent.ask(kind, chunked, b"%x\r\n" % (100 * MIB),
+                                    *([piece] * (100 * MIB // len(piece))))
             self.assertIsNotNone(answer, kind)
             self.assertEqual(answer.status, status, kind)
         self.assert_memory_grew_less_than(16 * MIB)
