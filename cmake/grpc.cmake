@@ -37,6 +37,12 @@ function(corehold_proto name file)
       --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN} ${file}
     DEPENDS ${file}
     VERBATIM)
+  # What clang-tidy needs of a build.
+  add_custom_target(corehold_${name}_generated DEPENDS ${generated})
+  if(NOT TARGET generated)
+    add_custom_target(generated)
+  endif()
+  add_dependencies(generated corehold_${name}_generated)
   add_library(corehold_${name}_proto STATIC ${generated})
   set_target_properties(corehold_${name}_proto PROPERTIES
     UNITY_BUILD OFF INTERPROCEDURAL_OPTIMIZATION OFF CXX_CLANG_TIDY "")

@@ -56,7 +56,7 @@ void NodeWriter::update(const HttpExchangePtr& exchange, const HttpTarget& targe
   }
   if (!next) return answer_status(*exchange, next.error());
   auto prepared =
-      prepare_node_update(current, *std::move(next),
+      prepare_node_update(current, *next,
                           {.path = path.subresource.empty() ? NodePath::kObject : NodePath::kStatus,
                            .verb = is_put ? WriteVerb::kPut : WriteVerb::kPatch});
   if (!prepared) return answer_status(*exchange, prepared.error());

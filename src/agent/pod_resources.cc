@@ -134,7 +134,7 @@ void get_allocatable_resources(const NodeState& node, const NodeSetup& setup,
   }
 }
 
-PodResourcesSource pod_resources_source(std::function<const NodeState&()> node,
+PodResourcesSource pod_resources_source(const std::function<const NodeState&()>& node,
                                         const NodeSetup& setup, Metrics& metrics) {
   return {.list =
               [node, &metrics](v1::ListPodResourcesResponse& answer) {

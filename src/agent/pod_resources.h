@@ -30,7 +30,7 @@ void get_allocatable_resources(const NodeState& node, const NodeSetup& setup,
                                v1::AllocatableResourcesResponse& answer);
 
 // All three, counted. `setup` and `metrics` must outlive the source.
-PodResourcesSource pod_resources_source(std::function<const NodeState&()> node,
+PodResourcesSource pod_resources_source(const std::function<const NodeState&()>& node,
                                         const NodeSetup& setup, Metrics& metrics);
 
 }  // namespace corehold

@@ -43,11 +43,12 @@ class UnixPodResourcesServer final : public PodResourcesServer {
     if (slash != std::string::npos && slash > 0) {
       TRY(make_directories(path.substr(0, slash), kDirectoryMode));
     }
-    Descriptor listener = TRY(listen_on_unix(options_.socket));
+    auto listener = listen_on_unix(options_.socket);
+    if (!listener) return listener.error();
     error_code error;
-    static_cast<void>(acceptor_.assign(Unix(), listener.get(), error));
+    static_cast<void>(acceptor_.assign(Unix(), listener->get(), error));
     if (error) return Error{Code::kIo, "listen on " + path + ": " + error.message()};
-    listener.release();
+    listener->release();
     alive_ = std::make_shared<int>();
     accept();
     return {};

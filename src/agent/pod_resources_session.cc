@@ -120,6 +120,8 @@ constexpr Method<v1::AllocatableResourcesRequest, v1::AllocatableResourcesRespon
 // Calls that wait for the loop. It outlives the engine as long as the loop has been asked
 // to look into it.
 struct Box {
+  explicit Box(const PodResourcesSource& asked) : source(asked) {}
+
   const PodResourcesSource& source;
   // Guards what follows: calls are put in by gRPC's thread and taken out by the loop's. Posting
   // alone is not enough: those that wait when the loop has stopped must still be refused,

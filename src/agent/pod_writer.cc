@@ -46,7 +46,8 @@ ApiStatus already_exists(const std::string& name) {
 
 // What is said to those who would change or delete a static pod; no value: it is none.
 std::optional<ApiStatus> refusal_of(const PodState* pod) {
-  const auto why = pod == nullptr ? std::nullopt : static_pod_refusal(pod->record);
+  if (pod == nullptr) return std::nullopt;
+  const auto why = static_pod_refusal(pod->record);
   if (!why) return std::nullopt;
   const std::string& name = pod->record.pod.name;
   return ApiStatus{.reason = StatusReason::kForbidden,
@@ -106,9 +107,9 @@ void PodWriter::create(const HttpExchangePtr& exchange, const HttpTarget& target
   auto body = read_body(*request);
   if (!body) return answer_status(*exchange, body.error());
   const std::string suffix = random_suffix(kSuffix);
-  auto object = prepare_new_pod(*std::move(body),
-                                {.namespace_name = path.namespace_name, .name_suffix = suffix},
-                                parts_.rules, request->warnings);
+  auto object =
+      prepare_new_pod(*body, {.namespace_name = path.namespace_name, .name_suffix = suffix},
+                      parts_.rules, request->warnings);
   if (!object) return answer_status(*exchange, object.error());
   json::object written = record_update("Pod", {}, *std::move(object), request->writer);
   store_new(*std::move(request), std::move(written));
@@ -172,23 +173,22 @@ void PodWriter::update(const HttpExchangePtr& exchange, const HttpTarget& target
   bool is_apply = false;
   auto next = wanted(*request, current, is_apply);
   if (!next) return answer_status(*exchange, next.error());
-  if (old != nullptr) return store_changed(*std::move(request), *old, *std::move(next), is_apply);
-  auto object = prepare_new_pod(*std::move(next), {.namespace_name = path.namespace_name},
-                                parts_.rules, request->warnings);
+  if (old != nullptr) return store_changed(*std::move(request), *old, *next, is_apply);
+  auto object = prepare_new_pod(*next, {.namespace_name = path.namespace_name}, parts_.rules,
+                                request->warnings);
   if (!object) return answer_status(*exchange, object.error());
   store_new(*std::move(request), *std::move(object));
 }
 
-void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, json::object next,
-                              bool is_apply) {
+void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old,
+                              const json::object& next, bool is_apply) {
   HttpExchange& exchange = *request.exchange;
   const PodState* known = find_pod(parts_.shell.node(), old.namespace_name(), old.name());
   if (const auto refusal = refusal_of(known)) return answer_status(exchange, *refusal);
   const json::object current = old.parsed();
   const WriteVerb verb = exchange.request().method == "PUT" ? WriteVerb::kPut : WriteVerb::kPatch;
-  auto prepared =
-      prepare_pod_update(current, std::move(next), {.path = path_of(request.path), .verb = verb},
-                         parts_.rules, request.warnings);
+  auto prepared = prepare_pod_update(current, next, {.path = path_of(request.path), .verb = verb},
+                                     parts_.rules, request.warnings);
   if (!prepared) return answer_status(exchange, prepared.error());
   json::object written = is_apply
                              ? *std::move(prepared)

@@ -40,8 +40,8 @@ class PodWriter {
 
  private:
   void store_new(WriteRequest request, boost::json::object object);
-  void store_changed(WriteRequest request, const ObjectVersion& old, boost::json::object next,
-                     bool is_apply);
+  void store_changed(WriteRequest request, const ObjectVersion& old,
+                     const boost::json::object& next, bool is_apply);
   void answer_now(const WriteRequest& request, int status, const std::string& uid);
   ApiResult<boost::json::object> wanted(WriteRequest& request, const boost::json::object& current,
                                         bool& is_apply);

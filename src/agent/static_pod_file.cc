@@ -171,7 +171,7 @@ ApiResult<json::object> as_api_object(const json::object& object, const PodRules
       TRY(read_object("Pod", json::serialize(object), FieldValidation::kWarn, warnings));
   std::string name_space(look_text(read, {"metadata", "namespace"}));
   if (name_space.empty()) name_space = "default";
-  return prepare_new_pod(std::move(read), {.namespace_name = name_space}, rules, warnings);
+  return prepare_new_pod(read, {.namespace_name = name_space}, rules, warnings);
 }
 
 Result<Pod> checked_pod(json::object object, const StaticPodRules& rules,

@@ -41,7 +41,7 @@ constexpr auto kTypes = std::to_array<TypeText>({
      "topologySpreadConstraints []TopologySpreadConstraint; setHostnameAsFQDN *bool;"
      "os *PodOS; hostUsers *bool; schedulingGates []PodSchedulingGate;"
      "resourceClaims []PodResourceClaim; resources *ResourceRequirements;"
-     "hostnameOverride *string"},
+     "hostnameOverride *string; workloadRef *any; schedulingGroup *any"},
     {"Container",
      "name! string; image string; command []string; args []string; workingDir string;"
      "ports []ContainerPort; envFrom []EnvFromSource; env []EnvVar;"

@@ -55,7 +55,8 @@ class FieldErrors {
   void append(FieldErrors others);
 
   bool empty() const { return causes_.empty(); }
-  std::size_t size() const { return causes_.size(); }
+  // No more is taken: whoever goes through a long list may stop.
+  bool full() const { return causes_.size() >= kMost; }
 
   // 422: `Pod "x" is invalid: ...`, with a cause for each.
   ApiStatus status(std::string_view kind, std::string_view name) const;

@@ -98,7 +98,7 @@ void check_kept(const json::object& old, const json::object& node, FieldErrors& 
 
 }  // namespace
 
-ApiResult<json::object> prepare_node_update(const json::object& old, json::object next,
+ApiResult<json::object> prepare_node_update(const json::object& old, const json::object& next,
                                             const NodeUpdate& update) {
   const StructType* type = core_type("Node");
   CHECK(type != nullptr);
@@ -107,8 +107,8 @@ ApiResult<json::object> prepare_node_update(const json::object& old, json::objec
   if (auto refused = refuse_other_object(before, node, update.verb, "nodes")) return *refused;
   copy_field(before, node, update.path == NodePath::kObject ? "status" : "spec");
   FieldErrors errors;
-  json::object& metadata = node["metadata"].as_object();
-  carry_metadata(as_object_or_empty(before.at("metadata")), metadata, errors);
+  json::object& metadata = made_object(node, "metadata");
+  carry_metadata(look_object_or_empty(before, {"metadata"}), metadata, errors);
   check_metadata(metadata, errors);
   check_taints(node, errors);
   check_kept(before, node, errors);

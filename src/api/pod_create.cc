@@ -4,10 +4,12 @@
 #include <array>
 
 #include <boost/json/array.hpp>
+#include <fmt/format.h>
 
 #include "api/core_types.h"
 #include "api/field_errors.h"
 #include "api/json_look.h"
+#include "api/patch_body.h"
 #include "api/pod_defaults.h"
 #include "api/pod_validation.h"
 #include "api/typed_reader.h"
@@ -45,7 +47,7 @@ std::string_view qos_text(const json::object& pod) {
 
 }  // namespace
 
-ApiResult<json::object> prepare_new_pod(json::object body, const NewPodRequest& request,
+ApiResult<json::object> prepare_new_pod(const json::object& body, const NewPodRequest& request,
                                         const PodRules& rules, std::vector<std::string>& warnings) {
   const StructType* type = core_type("Pod");
   CHECK(type != nullptr);
@@ -62,7 +64,12 @@ ApiResult<json::object> prepare_new_pod(json::object body, const NewPodRequest& 
   set_name(metadata.get_object(), request);
   pod["status"] = json::object();
   set_pod_defaults(pod);
-  pod = canonical(*type, pod);
+  // With its defaults it must still be one that can be read.
+  TypedObject whole = read_typed(*type, pod);
+  if (whole.is_too_large) {
+    return patch_too_large(fmt::format("a pod may consist of {} values", kMaxObjectValues));
+  }
+  pod = std::move(whole.object);
   FieldErrors errors;
   check_pod(pod, rules, errors);
   if (!look_array(pod, {"spec", "ephemeralContainers"}).empty()) {

@@ -162,8 +162,7 @@ json::array with_resources_of(const json::array& old, const json::array& next) {
 json::object resized(const json::object& old, const json::object& next) {
   json::object pod = old;
   for (const std::string_view field : {"name", "namespace", "uid", "resourceVersion"}) {
-    if (const json::object* metadata = look_object(next, {"metadata"}))
-      copy_field(*metadata, made_object(pod, "metadata"), field);
+    copy_field(look_object_or_empty(next, {"metadata"}), made_object(pod, "metadata"), field);
   }
   json::object& spec = made_object(pod, "spec");
   for (const std::string_view list : {"initContainers", "containers"}) {
@@ -172,8 +171,7 @@ json::object resized(const json::object& old, const json::object& next) {
     if (merged.empty() && !spec.contains(list)) continue;
     spec[list] = std::move(merged);
   }
-  if (const json::object* wanted = look_object(next, {"spec"}))
-    copy_field(*wanted, spec, "resources");
+  copy_field(look_object_or_empty(next, {"spec"}), spec, "resources");
   return canonical(pod_type(), pod);
 }
 
@@ -258,8 +256,8 @@ json::object with_amounts_of(const json::object& old, json::object spec) {
 
 void check_resize(const json::object& old_pod, const json::object& pod, FieldErrors& errors) {
   check_qos(old_pod, pod, errors);
-  const json::object& old = as_object_or_empty(old_pod.at("spec"));
-  const json::object& spec = as_object_or_empty(pod.at("spec"));
+  const json::object& old = look_object_or_empty(old_pod, {"spec"});
+  const json::object& spec = look_object_or_empty(pod, {"spec"});
   for (const std::string_view list : {"containers", "initContainers"}) {
     if (!check_same_containers(old, spec, list, errors)) return;
   }
@@ -291,7 +289,7 @@ void check_status(const json::object& pod, FieldErrors& errors) {
 
 }  // namespace
 
-ApiResult<json::object> prepare_pod_update(const json::object& old, json::object next,
+ApiResult<json::object> prepare_pod_update(const json::object& old, const json::object& next,
                                            const PodUpdate& update, const PodRules& rules,
                                            std::vector<std::string>& warnings) {
   const json::object before = completed(old);
@@ -304,7 +302,7 @@ ApiResult<json::object> prepare_pod_update(const json::object& old, json::object
       break;
     case PodPath::kStatus:
       copy_field(before, pod, "spec");
-      copy_field(*look_object(before, {"metadata"}), made_object(pod, "metadata"),
+      copy_field(look_object_or_empty(before, {"metadata"}), made_object(pod, "metadata"),
                  "ownerReferences");
       break;
     case PodPath::kResize:
@@ -313,10 +311,10 @@ ApiResult<json::object> prepare_pod_update(const json::object& old, json::object
   }
   FieldErrors errors;
   json::object& metadata = made_object(pod, "metadata");
-  copy_field(*look_object(before, {"metadata"}), metadata, "namespace");
-  carry_metadata(*look_object(before, {"metadata"}), metadata, errors);
-  const json::object& old_spec = as_object_or_empty(before.at("spec"));
-  const bool is_changed = !same_spec(old_spec, as_object_or_empty(pod.at("spec")));
+  copy_field(look_object_or_empty(before, {"metadata"}), metadata, "namespace");
+  carry_metadata(look_object_or_empty(before, {"metadata"}), metadata, errors);
+  const json::object& old_spec = look_object_or_empty(before, {"spec"});
+  const bool is_changed = !same_spec(old_spec, look_object_or_empty(pod, {"spec"}));
   // A spec that was accepted once stays so, whatever the rules are now.
   if (is_changed) {
     check_pod(pod, rules, errors);
@@ -325,7 +323,7 @@ ApiResult<json::object> prepare_pod_update(const json::object& old, json::object
   }
   if (is_changed && update.path == PodPath::kResize) check_resize(before, pod, errors);
   if (is_changed && update.path == PodPath::kObject)
-    check_spec_change(old_spec, as_object_or_empty(pod.at("spec")), rules, errors);
+    check_spec_change(old_spec, look_object_or_empty(pod, {"spec"}), rules, errors);
   if (update.path == PodPath::kStatus) check_status(pod, errors);
   if (!errors.empty()) return errors.status("Pod", look_text(pod, {"metadata", "name"}));
   if (is_changed) {
@@ -335,12 +333,18 @@ ApiResult<json::object> prepare_pod_update(const json::object& old, json::object
 }
 
 bool changes_spec(const json::object& old, const json::object& next) {
-  const json::object before = completed(old);
-  const json::object after = completed(next);
-  return !same_spec(as_object_or_empty(before.at("spec")), as_object_or_empty(after.at("spec")));
+  const auto spec_of = [](const json::object& pod) {
+    const json::object bare{{"spec", look_object_or_empty(pod, {"spec"})}};
+    return look_object_or_empty(completed(bare), {"spec"});
+  };
+  const json::value* before = look(old, {"spec"});
+  const json::value* after = look(next, {"spec"});
+  if (before != nullptr && after != nullptr && *before == *after) return false;
+  return !same_spec(spec_of(old), spec_of(next));
 }
 
 bool same_object(std::string_view kind, const json::object& old, const json::object& next) {
+  if (old == next) return true;
   const StructType* type = core_type(kind);
   CHECK(type != nullptr);
   const auto plain = [&](const json::object& object) {

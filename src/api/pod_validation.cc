@@ -158,11 +158,8 @@ void warn_hidden_variables(const json::object& container, const ErrorPath& path,
 }  // namespace
 
 void check_pod(const json::object& pod, const PodRules& rules, FieldErrors& errors) {
-  static const json::object kNone;
-  const json::object* metadata = look_object(pod, {"metadata"});
-  check_metadata(metadata == nullptr ? kNone : *metadata, errors);
-  const json::object* found = look_object(pod, {"spec"});
-  const json::object& spec = found == nullptr ? kNone : *found;
+  check_metadata(look_object_or_empty(pod, {"metadata"}), errors);
+  const json::object& spec = look_object_or_empty(pod, {"spec"});
   const ErrorPath path("spec");
   const NameSet volumes = check_volumes(spec, rules, errors);
   check_containers(spec, volumes, rules, errors);

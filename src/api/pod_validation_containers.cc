@@ -208,7 +208,7 @@ void check_security(const json::object& container, const ErrorPath& path, FieldE
   const json::value* escalation = look(*security, {"allowPrivilegeEscalation"});
   if (escalation == nullptr || look_true(*security, {"allowPrivilegeEscalation"})) return;
   if (look_true(*security, {"privileged"})) {
-    errors.invalid_bare(at, look_true(*security, {"privileged"}) ? "true" : "false",
+    errors.invalid_bare(at, "false",
                         "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
   }
 }
@@ -336,7 +336,7 @@ void check_host_ports(const json::array& containers, const ErrorPath& path, Fiel
 
 void check_init_containers(const Context& context, NameSet& names, FieldErrors& errors) {
   const json::array& containers = look_array(context.spec, {"initContainers"});
-  for (std::size_t i = 0; i < containers.size(); ++i) {
+  for (std::size_t i = 0; i < containers.size() && !errors.full(); ++i) {
     const json::object& container = as_object_or_empty(containers[i]);
     const ErrorPath path = ErrorPath("spec") / "initContainers" / i;
     check_common(container, context, path, errors);
@@ -368,7 +368,7 @@ void check_containers(const json::object& spec, const NameSet& volumes, const Po
   const json::array& containers = look_array(spec, {"containers"});
   if (containers.empty()) errors.required(list);
   NameSet names;
-  for (std::size_t i = 0; i < containers.size(); ++i) {
+  for (std::size_t i = 0; i < containers.size() && !errors.full(); ++i) {
     const json::object& container = as_object_or_empty(containers[i]);
     const ErrorPath path = list / i;
     check_common(container, context, path, errors);

@@ -170,7 +170,7 @@ void check_source(std::string_view kind, const json::object& source, const json:
 NameSet check_volumes(const json::object& spec, const PodRules& rules, FieldErrors& errors) {
   NameSet names;
   const json::array& volumes = look_array(spec, {"volumes"});
-  for (std::size_t i = 0; i < volumes.size(); ++i) {
+  for (std::size_t i = 0; i < volumes.size() && !errors.full(); ++i) {
     const json::object& volume = as_object_or_empty(volumes[i]);
     const ErrorPath path = ErrorPath("spec") / "volumes" / i;
     FieldErrors found;

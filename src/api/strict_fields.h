@@ -25,8 +25,8 @@ enum class FieldValidation { kIgnore, kWarn, kStrict };
 // kind that the query stands for: "CreateOptions", "UpdateOptions", "PatchOptions".
 ApiResult<FieldValidation> field_validation(std::string_view value, std::string_view options);
 
-// The body of a POST or PUT of a kind ("Pod", "Node"). kWarn adds to `warnings`; each is the
-// text of one Warning header. Fails with 400, and 413 for a body above kMaxPatchBytes.
+// The body of a POST or PUT of a kind. REQUIRES: it is "Pod" or "Node". kWarn adds to `warnings`;
+// each is the text of one Warning header. Fails with 400, and 413 for a body above kMaxPatchBytes.
 ApiResult<boost::json::object> read_object(std::string_view kind, std::string_view body,
                                            FieldValidation validation,
                                            std::vector<std::string>& warnings);

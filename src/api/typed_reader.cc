@@ -55,11 +55,16 @@ std::string_view without_space(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
 
+// A double is not written as it was sent, but as short as can be.
+std::string number_text(const json::value& value) {
+  return value.is_double() ? fmt::format("{}", value.get_double()) : json::serialize(value);
+}
+
 Result<Quantity> read_quantity(const json::value& value) {
   if (value.is_null()) return Quantity();
   if (const json::string* text = value.if_string()) return Quantity::parse(without_space(*text));
   if (const std::int64_t* number = value.if_int64()) return Quantity::of(*number);
-  return Quantity::parse(json::serialize(value));
+  return Quantity::parse(number_text(value));
 }
 
 bool is_go_empty(const FieldType& type, const json::value& value) {
@@ -87,9 +92,14 @@ bool is_go_empty(const FieldType& type, const json::value& value) {
   return false;
 }
 
+// Go cannot tell an empty struct from none.
+bool is_written_when_absent(const FieldType& type) {
+  return !type.is_pointer && type.kind == FieldKind::kStruct;
+}
+
 class TypedReader {
  public:
-  explicit TypedReader(TypedObject& result) : result_(result) {}
+  TypedReader(TypedObject& result, std::size_t most) : result_(result), most_(most) {}
 
   json::object read_struct(const StructType& type, const json::object& object, const Where* where) {
     std::vector<std::optional<json::value>> found(type.fields.size());
@@ -107,6 +117,7 @@ class TypedReader {
     json::object written;
     for (std::size_t i = 0; i < type.fields.size(); ++i) {
       const StructField& field = type.fields[i];
+      if (!found[i] && !field.is_always_written && !is_written_when_absent(field.type)) continue;
       json::value value = found[i]                ? *std::move(found[i])
                           : field.type.is_pointer ? nullptr
                                                   : zero(field.type);
@@ -243,7 +254,7 @@ class TypedReader {
 
   static std::string shown(const json::value& value) {
     const std::string_view type = go_json_type(value);
-    return type == "number" ? fmt::format("number {}", json::serialize(value)) : std::string(type);
+    return type == "number" ? fmt::format("number {}", number_text(value)) : std::string(type);
   }
 
   // Go goes on, and tells the first of these at the end.
@@ -265,11 +276,12 @@ class TypedReader {
   }
 
   bool count() {
-    if (++values_ > kMaxObjectValues) result_.is_too_large = true;
+    if (++values_ > most_) result_.is_too_large = true;
     return !result_.is_too_large;
   }
 
   TypedObject& result_;
+  std::size_t most_;
   std::size_t values_ = 0;
   bool has_stopped_ = false;
 };
@@ -278,13 +290,16 @@ class TypedReader {
 
 TypedObject read_typed(const StructType& type, const json::object& object) {
   TypedObject result;
-  result.object = TypedReader(result).read_struct(type, object, nullptr);
+  result.object = TypedReader(result, kMaxObjectValues).read_struct(type, object, nullptr);
   return result;
 }
 
 json::object canonical(const StructType& type, const json::object& object) {
-  TypedObject read = read_typed(type, object);
-  return read.failure.empty() && !read.is_too_large ? std::move(read.object) : object;
+  TypedObject result;
+  result.object = TypedReader(result, std::numeric_limits<std::size_t>::max())
+                      .read_struct(type, object, nullptr);
+  if (!result.failure.empty()) return object;
+  return std::move(result.object);
 }
 
 }  // namespace corehold

@@ -19,7 +19,7 @@ namespace corehold {
 
 // What an object may consist of, lists and fields counted: far more than any pod, and little
 // enough that what is made of it stays small.
-inline constexpr std::size_t kMaxObjectValues = 100'000;
+inline constexpr std::size_t kMaxObjectValues = 30'000;
 
 struct TypedObject {
   boost::json::object object{};
@@ -30,7 +30,8 @@ struct TypedObject {
 
 TypedObject read_typed(const StructType& type, const boost::json::object& object);
 
-// `object` as read_typed() writes it, where it can be read: nothing but its form changes.
+// `object` as read_typed() writes it, however large, where it can be read: nothing but its
+// form changes.
 boost::json::object canonical(const StructType& type, const boost::json::object& object);
 
 }  // namespace corehold

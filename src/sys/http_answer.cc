@@ -45,9 +45,11 @@ void HttpConnection::respond(HttpResponse response) {
   head.set(http::field::content_type, response.content_type);
   for (const auto& [name, value] : response.headers) head.insert(name, value);
   head.keep_alive(keep_alive_);
-  head.content_length(response.body.size());
+  // These never have a body, and so no length.
+  const bool is_empty = response.status == 204 || response.status == 304;
+  if (!is_empty) head.content_length(response.body.size());
   std::string text = text_of(head);
-  if (is_head_) response.body.clear();
+  if (is_head_ || is_empty) response.body.clear();
   expire_after_bytes(response.body.size());
   if (response.body.size() <= kJoinedBytes) {
     text += response.body;

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -32,6 +34,8 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::size_t kOtherFiles = 256;
+constexpr std::size_t kFewestConnections = 16;
 
 Error failed(std::string_view call, const std::string& path, int number) {
   return {Code::kIo, fmt::format("{} {}: {}", call, path, errno_name(number))};
@@ -50,6 +54,16 @@ void set_up_tcp(int fd) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, 60);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
   set(IPPROTO_TCP, TCP_KEEPCNT, 4);
+}
+
+// As many as asked for, but most of the files that this process may open are left for other
+// uses: a node that cannot open any more can do nothing at all.
+std::size_t most_connections(const HttpLimits& limits) {
+  const auto asked = static_cast<std::size_t>(limits.connections);
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return asked;
+  const std::size_t spare = files.rlim_cur > kOtherFiles ? files.rlim_cur - kOtherFiles : 0;
+  return std::min(asked, std::max(kFewestConnections, spare / 3));
 }
 
 class Listener final : public HttpServer {
@@ -169,7 +183,7 @@ class Listener final : public HttpServer {
 
   void take(HttpConnection::Socket socket) {
     close_on_exec(socket.native_handle());
-    const auto most = static_cast<std::size_t>(shared_->options.limits.connections);
+    const std::size_t most = most_connections(shared_->options.limits);
     if (shared_->connections.size() >= most) make_room();
     const std::size_t open = shared_->connections.size();
     const bool is_tls = shared_->options.tls != nullptr;

@@ -31,7 +31,7 @@ struct HttpLimits {
   std::uint64_t body_bytes = std::uint64_t{8} << 20U;
   std::uint64_t all_bodies_bytes = std::uint64_t{64} << 20U;  // of requests that come in
   std::size_t stream_bytes = std::size_t{4} << 20U;           // not yet taken by the peer
-  int connections = 4096;
+  int connections = 4096;  // fewer if this process may not open three times as many files
   // Deadlines for the whole of each, however slowly it comes; not for answers in pieces.
   std::chrono::seconds header{10};  // and for a handshake
   std::chrono::seconds idle{60};    // between requests; also for a body or a whole answer, and

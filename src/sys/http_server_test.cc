@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/http_server.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -67,6 +69,7 @@ class HttpServerTest : public testing::Test {
       exchange->on_gone([this] { ++gone_; });
       return;
     }
+    if (request.target == "/unchanged") return exchange->answer({.status = 304});
     exchange->answer({.body = fmt::format("{} {} {} as {}", request.method, request.target,
                                           request.body, request.peer.pid)});
   }
@@ -288,6 +291,31 @@ TEST_F(HttpServerTest, HangsUpWhenNobodyIsLeftToAnswer) {
   kept_.reset();
   peer.receive();
   EXPECT_TRUE(peer.closed());
+}
+
+TEST_F(HttpServerTest, LeavesFilesToOpenForOthers) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 316, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<std::unique_ptr<RawClient>> idle;
+  for (int i = 0; i < 21; ++i) {
+    idle.push_back(std::make_unique<RawClient>(loop_, connect_unix(path())));
+    turn();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  idle[0]->receive();
+  EXPECT_TRUE(idle[0]->closed()) << "20 are a third of what is left";
+  ASSERT_TRUE(idle[1]->send("GET / HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(idle[1]->receive("as ").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, SaysNothingOfABodyThatCannotBe) {
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("GET /unchanged HTTP/1.1\r\n\r\nGET /a HTTP/1.1\r\n\r\n"));
+  const std::string answers = peer.receive("as ");
+  EXPECT_TRUE(answers.starts_with("HTTP/1.1 304 ")) << answers;
+  EXPECT_GT(answers.find("Content-Length"), answers.find("HTTP/1.1 200 ")) << answers;
 }
 
 TEST_F(HttpServerTest, RefusesMoreConnectionsThanAllowed) {

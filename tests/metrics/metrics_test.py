@@ -124,8 +124,10 @@ class MetricsTest(unittest.TestCase):
 
     def test_refusals_are_counted_by_reason(self):
         with Agent(COREHOLD) as agent:
+            self.assertEqual(agent.ask("POST", PODS, pod("all", 6)).code, 201)
+            agent.wait_for(f"{PODS}/all", lambda a: a.json["status"]["phase"] == "Running")
             for _ in range(2):
-                run = subprocess.run([COREHOLD, "run", "--root", agent.root, "--cpus", "99", "--",
+                run = subprocess.run([COREHOLD, "run", "--root", agent.root, "--cpus", "1", "--",
                                       "true"], capture_output=True, check=False, timeout=60)
                 self.assertEqual(run.returncode, 1, run.stderr)
             scrape = Scrape(self, agent)
@@ -153,7 +155,7 @@ class MetricsTest(unittest.TestCase):
             self.assertEqual(parsed.returncode, 0, f"{query}: {parsed.stdout}{parsed.stderr}")
         # Descriptions are words, not queries.
         alerts = "\n".join(re.findall(r"^\s*expr: (.*)$", ALERTS.read_text(encoding="utf-8"), re.M))
-        for name in set(NAME.findall("\n".join(queries) + alerts)):
+        for name in set(NAME.findall("\n".join([*queries, alerts]))):
             self.assertTrue(scrape.knows(name), name)
 
     def parse(self, query):
