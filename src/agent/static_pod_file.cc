@@ -14,6 +14,7 @@
 
 #include "agent/new_pod.h"
 #include "api/json_look.h"
+#include "api/object_rules.h"
 #include "api/pod_create.h"
 #include "api/strict_fields.h"
 #include "pod/pod_json.h"
@@ -190,7 +191,7 @@ Result<Pod> checked_pod(json::object object, const StaticPodRules& rules,
   if (!prepared) return invalid(prepared.error().message);
   Pod pod = TRY(pod_from_json(*std::move(prepared)));
   pod.name += "-" + rules.node_name;
-  if (!is_dns_label(pod.namespace_name)) {
+  if (!dns_label_problems(pod.namespace_name).empty()) {
     return invalid(fmt::format("metadata.namespace: {:?} is no namespace", pod.namespace_name));
   }
   TRY(accept_new_pod(pod));
