@@ -71,8 +71,8 @@ class Resize {
     if (close.size() < others.size() && fits_without(close)) others = std::move(close);
     std::vector<std::string> pods;
     for (const auto& [pod, cpus] : others) pods.push_back(pod);
-    const auto larger = [sizes = others](const std::string& one, const std::string& two) {
-      return sizes.at(one).size() > sizes.at(two).size();
+    const auto larger = [&others](const std::string& one, const std::string& two) {
+      return others.at(one).size() > others.at(two).size();
     };
     std::stable_sort(pods.begin(), pods.end(), larger);
     for (auto pod = pods.rbegin(); pod != pods.rend(); ++pod) {

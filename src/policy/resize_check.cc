@@ -41,7 +41,7 @@ class ResizeChecker {
   }
 
  private:
-  static ResizeRefusal refuse(std::string_view container, std::string text, std::string message) {
+  static ResizeRefusal told(std::string_view container, std::string text, std::string message) {
     return {.container = std::string(container),
             .text = std::move(text),
             .message = std::move(message)};
@@ -49,15 +49,15 @@ class ResizeChecker {
 
   ResizeRefusal refuse(const Container* container, std::string_view text,
                        std::string_view detail) const {
-    return refuse(container == nullptr ? "" : std::string_view(container->name), std::string(text),
-                  fmt::format("{}{}{}{}", whose(wanted_, container), text,
-                              detail.empty() ? "" : "; ", detail));
+    return told(container == nullptr ? "" : std::string_view(container->name), std::string(text),
+                fmt::format("{}{}{}{}", whose(wanted_, container), text, detail.empty() ? "" : "; ",
+                            detail));
   }
 
   static ResizeRefusal named(std::string_view error, const Container& container,
                              std::string_view text) {
     ResizeRefusal refusal =
-        refuse(container.name, std::string(text), fmt::format("{}: {}", error, text));
+        told(container.name, std::string(text), fmt::format("{}: {}", error, text));
     refusal.error = error;
     return refusal;
   }

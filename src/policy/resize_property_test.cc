@@ -226,8 +226,14 @@ class History {
         topology.scope == TopologyScope::kContainer && !terms_.options.take.align_by_socket) {
       ASSERT_LE(nodes.size(), fewest_when_idle(each.after.size()));
     }
-    // With others of its pod it shares what is free, so only alone is this exact.
-    if (decision.containers.size() > 1 || adds_up()) return;
+    // With others of its pod it shares what is free, so only alone is this exact. Under a
+    // strict policy the topology manager's nodes go before few sockets, and before those
+    // that one container of a pod would be best on.
+    const bool is_strict = topology.policy == TopologyPolicy::kRestricted ||
+                           topology.policy == TopologyPolicy::kSingleNumaNode;
+    const bool is_bound =
+        is_strict && (terms_.options.take.align_by_socket || topology.scope == TopologyScope::kPod);
+    if (decision.containers.size() > 1 || adds_up() || is_bound) return;
     const CpuSet free = before.cpus.shared - terms_.reserved;
     const CpuSet usable = terms_.options.whole_cores ? topology_.whole_cores_within(free) : free;
     ASSERT_EQ(narrowness(nodes), narrowest(each.before, usable, each.after.size()));

@@ -18,6 +18,7 @@
 namespace corehold {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -41,10 +42,6 @@ AdmittingNode kep_node(TopologyPolicy policy, const StaticOptions& options = {},
   return node_of(machine("2s3c2t"), options, "11", {.policy = policy, .scope = scope});
 }
 
-Pod pod_with(std::string_view name, const std::vector<std::string>& containers) {
-  return pod_of(name, containers);
-}
-
 Pod guaranteed(std::string_view name, int count) {
   return pod_of(name, {fmt::format("main cpu={} memory=1Gi", count)});
 }
@@ -59,7 +56,9 @@ std::string admit(AdmittingNode& node, const Pod& pod) { return text_of(node.adm
 std::string resize(AdmittingNode& node, const Pod& wanted) {
   const Bookings before = node.bookings();
   const ResizeDecision decision = node.resize(wanted);
-  if (decision.refusal) EXPECT_EQ(node.bookings(), before);
+  if (decision.refusal) {
+    EXPECT_EQ(node.bookings(), before);
+  }
   EXPECT_EQ(node.problem(), "");
   return text_of(decision);
 }
@@ -83,36 +82,37 @@ TEST(Resize, FollowsTheWorkedExample) {
 }
 
 // The scenarios that the proposal's end-to-end tests go through, for each topology policy.
+// CPUs 0-11 are NUMA node 0, of which 0 is reserved, 12-23 node 1; siblings side by side.
 class ResizeScenario : public testing::TestWithParam<TopologyPolicy> {
  protected:
-  AdmittingNode node_ = kep_node(GetParam());
+  AdmittingNode node_ = node_of(machine("2s6c2t"), {}, "0", {.policy = GetParam()});
 };
 INSTANTIATE_TEST_SUITE_P(Policies, ResizeScenario, testing::ValuesIn(kEveryPolicy));
 
 TEST_P(ResizeScenario, GrowsWithinCapacity) {
-  EXPECT_EQ(admit(node_, guaranteed("a", 2)), "main=0-1");
-  EXPECT_EQ(resize(node_, guaranteed("a", 4)), "main=0-3");
-  EXPECT_EQ(node_.bookings().cpus.find({"a", "main"})->promised, cpus("0-1"));
+  EXPECT_EQ(admit(node_, guaranteed("a", 2)), "main=2-3");
+  EXPECT_EQ(resize(node_, guaranteed("a", 4)), "main=2-5");
+  EXPECT_EQ(node_.bookings().cpus.find({"a", "main"})->promised, cpus("2-3"));
 }
 
 TEST_P(ResizeScenario, MemoryGoesUpAndDownBesideTheCpus) {
-  EXPECT_EQ(admit(node_, guaranteed("a", 2)), "main=0-1");
-  EXPECT_EQ(resize(node_, pod_with("a", {"main cpu=4 memory=2Gi"})), "main=0-3");
-  EXPECT_EQ(resize(node_, pod_with("a", {"main cpu=2 memory=500Mi"})), "main=0-1");
-  EXPECT_EQ(resize(node_, pod_with("a", {"main cpu=2 memory=1Gi"})), "unchanged");
+  EXPECT_EQ(admit(node_, guaranteed("a", 2)), "main=2-3");
+  EXPECT_EQ(resize(node_, pod_of("a", {"main cpu=4 memory=2Gi"})), "main=2-5");
+  EXPECT_EQ(resize(node_, pod_of("a", {"main cpu=2 memory=500Mi"})), "main=2-3");
+  EXPECT_EQ(resize(node_, pod_of("a", {"main cpu=2 memory=1Gi"})), "unchanged");
 }
 
 TEST_P(ResizeScenario, RefusesLessThanPromised) {
   admit(node_, guaranteed("a", 4));
   EXPECT_THAT(resize(node_, guaranteed("a", 2)),
               StartsWith("Infeasible: prohibitedCPUAllocationError: "));
-  EXPECT_EQ(node_.cpus("a", "main"), "0-3");
+  EXPECT_EQ(node_.cpus("a", "main"), "2-5");
 }
 
 TEST_P(ResizeScenario, RefusesMoreThanTheNodeHas) {
   admit(node_, guaranteed("a", 2));
-  EXPECT_THAT(resize(node_, guaranteed("a", 12)), StartsWith("Infeasible: "));
-  EXPECT_EQ(node_.cpus("a", "main"), "0-1");
+  EXPECT_THAT(resize(node_, guaranteed("a", 24)), StartsWith("Infeasible: "));
+  EXPECT_EQ(node_.cpus("a", "main"), "2-3");
 }
 
 TEST_P(ResizeScenario, IsInfeasibleWithTheGateOff) {
@@ -122,84 +122,81 @@ TEST_P(ResizeScenario, IsInfeasibleWithTheGateOff) {
             "Infeasible: container main of pod default/a: Resize is infeasible for Guaranteed Pods "
             "alongside CPU Manager policy \"static\"; feature gate "
             "InPlacePodVerticalScalingExclusiveCPUs is off");
-  EXPECT_EQ(resize(node_, pod_with("a", {"main cpu=2 memory=2Gi"})), "unchanged");
+  EXPECT_EQ(resize(node_, pod_of("a", {"main cpu=2 memory=2Gi"})), "unchanged");
 }
 
 TEST_P(ResizeScenario, LeavesPodsOnSharedCpusAlone) {
   node_.gates.exclusive_cpus = false;
-  admit(node_, pod_with("half", {"main cpu=500m memory=1Gi"}));
-  EXPECT_EQ(resize(node_, pod_with("half", {"main cpu=1500m memory=1Gi"})), "unchanged");
-  admit(node_, pod_with("burst", {"main cpu=1..2 memory=1Gi"}));
-  EXPECT_EQ(resize(node_, pod_with("burst", {"main cpu=2..3 memory=1Gi"})), "unchanged");
+  admit(node_, pod_of("half", {"main cpu=500m memory=1Gi"}));
+  EXPECT_EQ(resize(node_, pod_of("half", {"main cpu=1500m memory=1Gi"})), "unchanged");
+  admit(node_, pod_of("burst", {"main cpu=1..2 memory=1Gi"}));
+  EXPECT_EQ(resize(node_, pod_of("burst", {"main cpu=2..3 memory=1Gi"})), "unchanged");
 }
 
 TEST_P(ResizeScenario, OneOfTwoContainersGrowsAndShrinks) {
-  EXPECT_EQ(admit(node_, two("a", 2, 2)), "c1=0-1; c2=2-3");
-  EXPECT_EQ(resize(node_, two("a", 4, 2)), "c1=0-1,4-5");
-  EXPECT_EQ(resize(node_, two("a", 2, 2)), "c1=0-1");
+  EXPECT_EQ(admit(node_, two("a", 2, 2)), "c1=2-3; c2=4-5");
+  EXPECT_EQ(resize(node_, two("a", 4, 2)), "c1=2-3,6-7");
+  EXPECT_EQ(resize(node_, two("a", 2, 2)), "c1=2-3");
 }
 
 TEST_P(ResizeScenario, GrowsOneIsRefusedBelowPromisedAndGrowsTheOther) {
   admit(node_, two("a", 2, 2));
-  EXPECT_EQ(resize(node_, two("a", 3, 2)), "c1=0-1,4");
+  EXPECT_EQ(resize(node_, two("a", 3, 2)), "c1=1-3");
   EXPECT_THAT(resize(node_, two("a", 1, 2)),
               StartsWith("Infeasible: prohibitedCPUAllocationError: container c1"));
-  EXPECT_EQ(resize(node_, two("a", 3, 3)), "c2=2-3,5");
-  EXPECT_EQ(node_.cpus("a", "c1"), "0-1,4");
+  EXPECT_EQ(resize(node_, two("a", 3, 3)), "c2=4-6");
+  EXPECT_EQ(node_.cpus("a", "c1"), "1-3");
 }
 
 TEST_P(ResizeScenario, IsAllOrNothing) {
   admit(node_, two("a", 2, 2));
   // c1 alone would fit; c2 never does.
-  EXPECT_THAT(resize(node_, two("a", 4, 12)), StartsWith("Infeasible: container c2"));
+  EXPECT_THAT(resize(node_, two("a", 4, 24)), StartsWith("Infeasible: container c2"));
   EXPECT_THAT(resize(node_, two("a", 4, 1)),
               StartsWith("Infeasible: prohibitedCPUAllocationError"));
-  EXPECT_EQ(node_.cpus("a", "c1"), "0-1");
+  EXPECT_EQ(node_.cpus("a", "c1"), "2-3");
 }
 
 TEST_P(ResizeScenario, SwapsCpusBetweenTwoContainersOfAFullNode) {
-  AdmittingNode node = kep_node(GetParam());
-  admit(node, two("a", 1, 1));
-  EXPECT_EQ(resize(node, two("a", 4, 2)), "c1=0,2-4 c2=1,5");
-  EXPECT_EQ(admit(node, guaranteed("b", 5)), "main=6-10");
+  admit(node_, two("a", 2, 2));
+  EXPECT_EQ(resize(node_, two("a", 6, 2)), "c1=2-3,6-9");
+  EXPECT_EQ(admit(node_, guaranteed("b", 3)), "main=1,10-11");
+  EXPECT_EQ(admit(node_, guaranteed("c", 12)), "main=12-23");
   // Nothing is free: c2 gets just what c1 gives up, once it has.
-  const Pod swapped = two("a", 2, 4);
-  const ResizeDecision decision = node.begin_resize(swapped);
-  ASSERT_FALSE(decision.refusal) << decision.refusal->message;
-  ASSERT_EQ(decision.containers.size(), 2U);
-  const CpuSet freed = decision.containers[0].before - decision.containers[0].after;
-  EXPECT_EQ(decision.containers[1].from, (std::map<std::string, CpuSet>{{"c1", freed}}));
-  EXPECT_EQ(node.problem(), "");
-  EXPECT_EQ(node.cpus("a", "c1"), "0,2-4");
-  EXPECT_EQ(node.cpus("a", "c2"), "1,5");
-  EXPECT_THAT(text_of(node.admit(guaranteed("c", 1))), HasSubstr("Error"));
-  node.finish_shrink("a", "c1", decision);
-  EXPECT_EQ(node.problem(), "");
-  EXPECT_EQ(node.bookings().cpus.find({"a", "c2"})->assigned, decision.containers[1].after);
-  EXPECT_EQ(node.bookings().cpus.shared, cpus("11"));
+  const ResizeDecision decision = node_.begin_resize(two("a", 2, 6));
+  EXPECT_EQ(text_of(decision), "c1=2-3 c2=4-9<c1:6-9");
+  EXPECT_EQ(node_.problem(), "");
+  EXPECT_EQ(node_.cpus("a", "c1"), "2-3,6-9");
+  EXPECT_EQ(node_.cpus("a", "c2"), "4-5");
+  EXPECT_TRUE(node_.admit(guaranteed("d", 1)).refusal);
+  node_.finish_shrink("a", "c1", decision);
+  EXPECT_EQ(node_.problem(), "");
+  EXPECT_EQ(node_.cpus("a", "c1"), "2-3");
+  EXPECT_EQ(node_.cpus("a", "c2"), "4-9");
+  EXPECT_EQ(node_.bookings().cpus.shared, cpus("0"));
 }
 
 TEST_P(ResizeScenario, IsDeferredWhileOthersHoldTheCpus) {
   admit(node_, guaranteed("a", 2));
-  admit(node_, guaranteed("b", 4));
-  admit(node_, guaranteed("c", 5));
+  admit(node_, guaranteed("b", 9));
+  admit(node_, guaranteed("c", 12));
   const ResizeDecision decision = node_.resize(guaranteed("a", 4));
   ASSERT_EQ(decision.verdict, ResizeVerdict::kDeferred);
   EXPECT_EQ(decision.refusal->held_by, std::vector<std::string>{"b"});
   EXPECT_THAT(decision.refusal->message,
-              testing::EndsWith("; free CPUs: none; needs CPUs held by b main 2-5"));
+              EndsWith("; free CPUs: none; needs CPUs held by b main 1,4-11"));
   node_.release("b");
-  EXPECT_EQ(resize(node_, guaranteed("a", 4)), "main=0-3");
+  EXPECT_EQ(resize(node_, guaranteed("a", 4)), "main=2-5");
 }
 
 // Two nodes are only used where the policy allows it.
 TEST_P(ResizeScenario, ExtendsItsNodesAsThePolicyAllows) {
-  admit(node_, guaranteed("a", 4));
-  const std::string answer = resize(node_, guaranteed("a", 8));
+  EXPECT_EQ(admit(node_, guaranteed("a", 8)), "main=2-9");
+  const std::string answer = resize(node_, guaranteed("a", 14));
   if (GetParam() == TopologyPolicy::kSingleNumaNode) {
     EXPECT_THAT(answer, StartsWith("Infeasible: "));
   } else {
-    EXPECT_EQ(answer, "main=0-7");
+    EXPECT_EQ(answer, "main=1-14");
   }
 }
 
@@ -232,9 +229,9 @@ TEST(ResizePodScope, ContainersOfOtherNodesDoNotMatterWithScopeContainer) {
 
 TEST(ResizeRefusals, NamesTheErrorsOfTheProposal) {
   AdmittingNode node = kep_node(TopologyPolicy::kNone);
-  admit(node, pod_with("a", {"main cpu=2 memory=1Gi", "side cpu=500m memory=1Gi"}));
+  admit(node, pod_of("a", {"main cpu=2 memory=1Gi", "side cpu=500m memory=1Gi"}));
   ResizeDecision decision =
-      node.resize(pod_with("a", {"main cpu=1500m memory=1Gi", "side cpu=500m memory=1Gi"}));
+      node.resize(pod_of("a", {"main cpu=1500m memory=1Gi", "side cpu=500m memory=1Gi"}));
   EXPECT_EQ(decision.refusal->error, "inconsistentCPUAllocationError");
   EXPECT_EQ(decision.refusal->container, "main");
   EXPECT_EQ(
@@ -242,7 +239,7 @@ TEST(ResizeRefusals, NamesTheErrorsOfTheProposal) {
       "Infeasible: inconsistentCPUAllocationError: container main of pod default/a cannot move "
       "from exclusive to shared CPUs: RequestedCPUs=1500m, AllocatedCPUs=2, "
       "Shared2Exclusive=false");
-  decision = node.resize(pod_with("a", {"main cpu=2 memory=1Gi", "side cpu=1 memory=1Gi"}));
+  decision = node.resize(pod_of("a", {"main cpu=2 memory=1Gi", "side cpu=1 memory=1Gi"}));
   EXPECT_EQ(
       text_of(decision),
       "Infeasible: inconsistentCPUAllocationError: container side of pod default/a cannot move "
@@ -268,53 +265,53 @@ TEST(ResizeRefusals, KeepsTheQosClass) {
   AdmittingNode node = kep_node(TopologyPolicy::kNone);
   admit(node, guaranteed("a", 2));
   EXPECT_EQ(
-      resize(node, pod_with("a", {"main cpu=2..3 memory=1Gi"})),
+      resize(node, pod_of("a", {"main cpu=2..3 memory=1Gi"})),
       "Infeasible: pod default/a: Pod QOS Class may not change as a result of resizing; it is "
       "Guaranteed and would be Burstable; container main: cpu request 2, limit 3");
 }
 
 TEST(ResizeRefusals, WantsWholeCores) {
-  AdmittingNode node = kep_node(TopologyPolicy::kNone, {.full_pcpus_only = true});
+  AdmittingNode node = node_of(machine("2s3c2t"), {.full_pcpus_only = true}, "0");
   admit(node, guaranteed("a", 2));
   EXPECT_EQ(resize(node, guaranteed("a", 3)),
-            "Infeasible: container main of pod default/a: cannot grow from 2 CPUs (0-1) to 3, even "
+            "Infeasible: container main of pod default/a: cannot grow from 2 CPUs (2-3) to 3, even "
             "if every other pod left: SMT Alignment Error: requested 3 cpus not multiple cpus per "
             "core = 2");
   EXPECT_EQ(resize(node, guaranteed("a", 4)), "main=0-3");
   EXPECT_EQ(
       resize(node, guaranteed("a", 3)),
-      "Infeasible: container main of pod default/a: cannot shrink from 4 CPUs (0-3) to 3: SMT "
+      "Infeasible: container main of pod default/a: cannot shrink from 4 CPUs (2-5) to 3: SMT "
       "Alignment Error: requested 3 cpus not multiple cpus per core = 2");
-  // Core 5 has the reserved CPU 11, so ten CPUs are the most.
-  EXPECT_EQ(resize(node, guaranteed("a", 10)), "main=0-9");
+  // Core 0 has the reserved CPU 0, so ten CPUs are the most.
+  EXPECT_EQ(resize(node, guaranteed("a", 10)), "main=2-11");
   EXPECT_THAT(resize(node, guaranteed("a", 12)),
               HasSubstr("not enough free physical CPUs: available physical CPUs = 10"));
 }
 
 TEST(ResizeRefusals, LeavesTheSharedPoolItsCpus) {
   AdmittingNode node =
-      kep_node(TopologyPolicy::kNone, {.strict_cpu_reservation = true, .min_shared_cpus = 2});
+      node_of(machine("2s3c2t"), {.strict_cpu_reservation = true, .min_shared_cpus = 2}, "0");
   admit(node, guaranteed("a", 2));
-  EXPECT_EQ(resize(node, guaranteed("a", 9)), "main=0-8");
+  EXPECT_EQ(resize(node, guaranteed("a", 9)), "main=1-9");
   EXPECT_EQ(
       resize(node, guaranteed("a", 10)),
-      "Infeasible: container main of pod default/a: cannot grow from 9 CPUs (0-8) to 10, even "
+      "Infeasible: container main of pod default/a: cannot grow from 9 CPUs (1-9) to 10, even "
       "if every other pod left: not enough cpus available to satisfy request: it would leave "
       "1 CPUs in the shared pool, which keeps at least 2");
 }
 
 TEST(ResizeRefusals, PodLevelResourcesInitContainersAndGates) {
   AdmittingNode node = kep_node(TopologyPolicy::kNone);
-  admit(node, pod_with("a", {"init:setup cpu=1 memory=1Gi", "main cpu=2 memory=1Gi"}));
-  EXPECT_EQ(resize(node, pod_with("a", {"init:setup cpu=2 memory=1Gi", "main cpu=2 memory=1Gi"})),
+  admit(node, pod_of("a", {"init:setup cpu=1 memory=1Gi", "main cpu=2 memory=1Gi"}));
+  EXPECT_EQ(resize(node, pod_of("a", {"init:setup cpu=2 memory=1Gi", "main cpu=2 memory=1Gi"})),
             "Infeasible: container setup of pod default/a: init containers cannot be resized");
-  Pod levelled = pod_with("a", {"init:setup cpu=1 memory=1Gi", "main cpu=4 memory=1Gi"});
+  Pod levelled = pod_of("a", {"init:setup cpu=1 memory=1Gi", "main cpu=4 memory=1Gi"});
   levelled.resources.emplace();
   levelled.resources->requests["cpu"] = Quantity::of(4);
   EXPECT_EQ(resize(node, levelled),
             "Infeasible: pod default/a: pods with pod-level resources cannot be resized");
   node.gates.in_place = false;
-  EXPECT_EQ(resize(node, pod_with("a", {"init:setup cpu=1 memory=1Gi", "main cpu=4 memory=1Gi"})),
+  EXPECT_EQ(resize(node, pod_of("a", {"init:setup cpu=1 memory=1Gi", "main cpu=4 memory=1Gi"})),
             "Infeasible: pod default/a: in-place resize is off on this node; feature gate "
             "InPlacePodVerticalScaling");
 }
@@ -330,7 +327,7 @@ TEST(ResizeRefusals, MemoryOfAMemoryManagerStaysWhereItIs) {
   AdmittingNode node = *std::move(made);
   EXPECT_EQ(admit(node, guaranteed("a", 2)), "main=0-1 memory@0");
   EXPECT_EQ(resize(node, guaranteed("a", 4)), "main=0-3");
-  EXPECT_EQ(resize(node, pod_with("a", {"main cpu=4 memory=2Gi"})),
+  EXPECT_EQ(resize(node, pod_of("a", {"main cpu=4 memory=2Gi"})),
             "Infeasible: container main of pod default/a: Resize is infeasible for Guaranteed Pods "
             "alongside Memory Manager policy \"Static\"; its memory has its place on NUMA nodes");
 }
@@ -362,11 +359,11 @@ TEST(Resize, AShrinkUnderWayIsDecidedAgainTheSame) {
 }
 
 TEST(Resize, WaitsForItsOwnShrinkRatherThanLeavingItsNode) {
-  AdmittingNode node = kep_node(TopologyPolicy::kNone);
-  admit(node, two("a", 2, 2));
-  EXPECT_EQ(resize(node, two("a", 4, 2)), "c1=0-1,4-5");
-  // Node 1 has five free CPUs, but c2 can stay on node 0.
-  EXPECT_EQ(resize(node, two("a", 2, 4)), "c1=0-1 c2=2-5<c1:4-5");
+  AdmittingNode node = node_of(machine("2s3c2t"), {}, "0");
+  EXPECT_EQ(admit(node, two("a", 2, 2)), "c1=2-3; c2=4-5");
+  EXPECT_EQ(resize(node, two("a", 3, 2)), "c1=1-3");
+  // All of node 1 is free, but c2 can stay on node 0.
+  EXPECT_EQ(resize(node, two("a", 2, 3)), "c1=2-3 c2=1,4-5<c1:1");
 }
 
 TEST(Resize, TakesWhatIsFreeBeforeWhatMustBeWaitedFor) {
