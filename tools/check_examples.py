@@ -11,8 +11,11 @@ or when there is no example at all.
 
 Below a line `<!-- node: MACHINE -->` the examples of commands that ask an agent are asked of
 one that simulates this machine (`corehold agent --simulate`), one after the other. Of these
-errors are shown too and may be what is shown; ages and UIDs are not compared.
+errors are shown too and may be what is shown; times, ages, UIDs and what is this machine's own
+(its name and kernel) are not compared. An example with -w goes on while the next one runs: it is
+to show what that does.
 """
+import os
 import re
 import shlex
 import subprocess
@@ -24,12 +27,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NODE = re.compile(r"^<!-- node: (.*) -->$", re.MULTILINE)
 EXAMPLE = re.compile(r"^```\w*\n\$ corehold ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ASKING = {"run", "apply", "get", "logs", "delete"}
+ASKING = {"run", "apply", "get", "describe", "logs", "delete"}
+SHOWING = {"get", "describe"}
 VARYING = [
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UID"),
     (re.compile(r" +\b(?:\d+[smhdy]){1,2}$", re.MULTILINE), " AGE"),
     (re.compile(r"^(?:\d+[smhdy]){1,2} +", re.MULTILINE), "AGE "),
     (re.compile(r"\brun-[0-9a-z]{5}\b"), "run-NAME"),
+    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(\w+ ago\)"), "TIME"),
+    # Tables of describe, two further in, and wide ones have ages in the middle too.
+    (re.compile(r"(?<=^  )(?:\d+[smhdy]){1,2}(?= )", re.MULTILINE), "AGE"),
+    (re.compile(r"^((?:  |demo +)\S.* )(?:\d+[smhdy]){1,2}(?= )", re.MULTILINE), r"\1AGE"),
+    (re.compile(r"^(node +|kernel +|memory +)\S.*", re.MULTILINE), r"\1MACHINE"),
+    (re.compile(r"(kubernetes.io/(?:hostname|arch)=)\S+"), r"\1MACHINE"),
+    (re.compile(r"^(demo .*(?:Guaranteed|Burstable) +)\S+$", re.MULTILINE), r"\1MACHINE"),
     (re.compile(r"^(NAME +STATUS .*\n)\S+", re.MULTILINE), r"\1NODE"),
 ]
 
@@ -39,6 +50,35 @@ def steady(text):
     for pattern, name in VARYING:
         text = pattern.sub(name, text)
     return re.sub(r" +", " ", text)
+
+
+def matches(printed, expected):
+    return steady(printed) == steady(expected)
+
+
+class Watch:
+    """An example that goes on."""
+
+    def __init__(self, process, line, expected):
+        self.process, self.line, self.expected = process, line, expected
+        self.printed = ""
+        os.set_blocking(process.stdout.fileno(), False)
+
+    def is_right(self, patience):
+        """Whether it shows what it is to show, within so many seconds."""
+        deadline = time.monotonic() + patience
+        while True:
+            self.printed += (self.process.stdout.read() or b"").decode()
+            if matches(self.printed, self.expected):
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
 
 
 class Node:
@@ -57,11 +97,23 @@ class Node:
                 raise RuntimeError("the agent does not start")
             time.sleep(0.01)
 
-    def ask(self, program, words):
+    def command(self, program, words):
         words = list(words)
         at = words.index("--") if "--" in words else len(words)
         words[at:at] = ["--root", self.directory.name]
-        return subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        return [program, *words]
+
+    def watch(self, program, line, expected):
+        process = subprocess.Popen(self.command(program, shlex.split(line)), cwd=ROOT,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        watch = Watch(process, line, expected)
+        # What is there comes at once; whatever comes first, it all comes.
+        time.sleep(0.2)
+        return watch
+
+    def ask(self, program, words):
+        return subprocess.run(self.command(program, words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, text=True, cwd=ROOT)
 
     def close(self):
@@ -70,10 +122,15 @@ class Node:
         self.directory.cleanup()
 
 
+def tell(document, line, expected, printed, rest=""):
+    print(f"{document}: corehold {line}\n--- shown\n{expected}--- printed")
+    print(printed + rest)
+
+
 def check(program, document):
     """How many examples there are, and those that differ."""
     text = Path(document).read_text(encoding="utf-8")
-    count, wrong, node = 0, 0, None
+    count, wrong, node, watch = 0, 0, None, None
     marks = [(m.start(), m.group(1), None) for m in NODE.finditer(text)]
     examples = [(m.start(), m.group(1), m.group(2)) for m in EXAMPLE.finditer(text)]
     try:
@@ -85,23 +142,34 @@ def check(program, document):
                 continue
             count += 1
             words = shlex.split(line)
+            if node and words[0] in SHOWING and "-w" in words:
+                watch = node.watch(program, line, expected)
+                continue
             if node and words[0] in ASKING:
                 done = node.ask(program, words)
                 deadline = time.monotonic() + 5
                 # Pods take a moment to start.
-                while words[0] == "get" and steady(done.stdout) != steady(expected):
+                while words[0] in SHOWING and not matches(done.stdout, expected):
                     if time.monotonic() > deadline:
                         break
                     done = node.ask(program, words)
-                good = steady(done.stdout) == steady(expected)
+                good = matches(done.stdout, expected)
             else:
                 done = subprocess.run([program, *words], capture_output=True, text=True, cwd=ROOT)
                 good = done.stdout == expected and done.returncode == 0
             if not good:
                 wrong += 1
-                print(f"{document}: corehold {line}\n--- shown\n{expected}--- printed")
-                print(done.stdout + (done.stderr or "") + f"--- exit code {done.returncode}")
+                tell(document, line, expected, done.stdout,
+                     (done.stderr or "") + f"--- exit code {done.returncode}")
+            if watch:
+                if not watch.is_right(5):
+                    wrong += 1
+                    tell(document, watch.line, watch.expected, watch.printed)
+                watch.close()
+                watch = None
     finally:
+        if watch:
+            watch.close()
         if node:
             node.close()
     return count, wrong

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """clang-tidy over every source file of a build, remembering what was clean.
 
-    tools/tidy.py [--sample N] [BUILD_DIR] [FILE...]     default: build/tidy, every file
+    tools/tidy.py [--sample N] [--minutes M] [BUILD_DIR] [FILE...]
+                                                         default: build/tidy, every file
 
-A file is checked again only when it, a header of ours that it includes (directly
-or not), a .clang-tidy, the compile command or clang-tidy itself has changed:
-tools/tidy-clean.txt has a digest of all that for every file found clean. It is
-part of the repository, since clang-tidy needs minutes by the dozen for all of it;
-commit it with what you changed. With --sample, N files that it calls clean are
-checked all the same, drawn anew each time, so that nobody has to believe it.
+A file is checked again only when it, its own header, a .clang-tidy or clang-tidy
+itself has changed; a header without a source file of its name is looked at with the
+first file that includes it. tools/tidy-clean.txt has a digest of all that for every
+file found clean. It is part of the repository, since clang-tidy needs minutes by the
+dozen for all of it; commit it with what you changed. With --sample, N files that it
+calls clean are checked all the same, drawn anew each time, so that nobody has to
+believe it. With --minutes no file is begun after that time; what is left is counted.
 
 Tests, benchmarks and fuzz targets are not walked path by path (clang-analyzer).
 """
@@ -22,6 +24,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,31 +34,36 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 NOT_SHIPPED = re.compile(r"^(tests|bench|fuzz)/|_test\.cc$|testing\.cc$|/reference\.cc$")
 
 
-def headers_of(source, known):
-    """Every file of ours that `source` includes, `source` itself among them."""
-    seen, todo = set(), [source]
-    while todo:
-        path = todo.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        if path not in known:
-            known[path] = [name.decode() for name in INCLUDE.findall(path.read_bytes())]
-        for name in known[path]:
-            for folder in (path.parent, ROOT / "src", ROOT, ROOT / "tests"):
-                if (folder / name).is_file():
-                    todo.append((folder / name).resolve())
-                    break
-    return sorted(seen)
+def included_by(source):
+    """The files of ours that `source` itself includes."""
+    for name in INCLUDE.findall(source.read_bytes()):
+        for folder in (source.parent, ROOT / "src", ROOT, ROOT / "tests"):
+            path = folder / name.decode()
+            if path.is_file():
+                yield path.resolve()
+                break
 
 
-def digest_of(source, command, version, known):
-    # Neither where the repository is nor whether there is a ccache matters.
-    command = re.sub(r"^\S*ccache ", "", command.replace(str(ROOT), ""))
-    digest = hashlib.sha256(version + command.encode())
+def headers_of(sources):
+    """The headers that are looked at with each source file."""
+    headers, taken = {}, set()
+    for source in sources:
+        own = source.with_suffix(".h")
+        headers[source] = [own] if own.is_file() else []
+        taken.update(headers[source])
+    for source in sorted(sources):
+        for header in included_by(source):
+            if header not in taken:
+                taken.add(header)
+                headers[source].append(header)
+    return headers
+
+
+def digest_of(source, headers, version):
+    digest = hashlib.sha256(version)
     digest.update(b"tests without paths" if NOT_SHIPPED.search(name_of(source)) else b"")
     configs = [folder / ".clang-tidy" for folder in source.parents if folder.is_relative_to(ROOT)]
-    for path in [*filter(Path.is_file, configs), *headers_of(source, known)]:
+    for path in [*filter(Path.is_file, configs), source, *sorted(headers)]:
         digest.update(name_of(path).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:32]
 
@@ -78,6 +86,13 @@ def tidy(build, source):
     return "\n".join([done.stdout.strip(), *errors]) or "clang-tidy failed without a message"
 
 
+def tidy_before(deadline, build, source):
+    """The same, or None when the time is up."""
+    if deadline is not None and time.monotonic() > deadline:
+        return None
+    return tidy(build, source)
+
+
 def read_clean():
     if not CLEAN.is_file():
         return set()
@@ -92,6 +107,7 @@ def write_clean(digests, clean):
 def main():
     parser = argparse.ArgumentParser(description="clang-tidy over every source file of a build")
     parser.add_argument("--sample", type=int, default=0, help="check N clean files all the same")
+    parser.add_argument("--minutes", type=float, help="begin no file after that time")
     parser.add_argument("build", nargs="?", type=Path, default=ROOT / "build" / "tidy")
     parser.add_argument("files", nargs="*", type=Path)
     asked = parser.parse_args()
@@ -102,27 +118,31 @@ def main():
         shown = database.relative_to(ROOT) if database.is_relative_to(ROOT) else database
         print(f"tidy: no {shown}; run cmake --preset tidy first", file=sys.stderr)
         return 2
-    commands = {}
+    sources = set()
     for entry in json.loads(database.read_text()):
         source = Path(entry["directory"], entry["file"]).resolve()
         if source.is_relative_to(ROOT) and not source.is_relative_to(ROOT / "build"):
-            commands.setdefault(source, entry["command"])
+            sources.add(source)
     told = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True).stdout
     version = "".join(re.findall(r"version \S+", told)).encode()  # not the CPU it runs on
-    known = {}
-    digests = {path: digest_of(path, command, version, known) for path, command in commands.items()}
+    headers = headers_of(sources)
+    digests = {path: digest_of(path, headers[path], version) for path in sorted(sources)}
     clean = read_clean()
     old = [path for path, digest in digests.items() if digest in clean]
     todo = [path for path, digest in digests.items() if digest not in clean]
     todo += random.sample(old, min(asked.sample, len(old)))
     todo = sorted(path for path in todo if not wanted or path in wanted)
-    print(f"clang-tidy: {len(commands)} files, {len(todo)} to check", flush=True)
+    print(f"clang-tidy: {len(sources)} files, {len(todo)} to check", flush=True)
 
-    dirty = 0
+    deadline = time.monotonic() + 60 * asked.minutes if asked.minutes else None
+    dirty = left = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = {pool.submit(tidy, build, source): source for source in todo}
+        jobs = {pool.submit(tidy_before, deadline, build, source): source for source in todo}
         for number, job in enumerate(concurrent.futures.as_completed(jobs), 1):
             source, complaints = jobs[job], job.result()
+            if complaints is None:
+                left += 1
+                continue
             if complaints:
                 dirty += 1
                 clean.discard(digests[source])
@@ -134,7 +154,10 @@ def main():
                 flush=True,
             )
             write_clean(digests, clean)
-    print(f"clang-tidy: {dirty} of {len(todo)} checked files are not clean, {len(commands)} in all")
+    print(
+        f"clang-tidy: {dirty} of {len(todo) - left} checked files are not clean, "
+        f"{left} left for want of time, {len(sources)} in all"
+    )
     return 1 if dirty else 0
 
 

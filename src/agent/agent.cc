@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -19,16 +20,24 @@
 
 #include "agent/answer.h"
 #include "agent/api_server.h"
-#include "agent/counters.h"
+#include "agent/catalogue.h"
 #include "agent/disk_store.h"
 #include "agent/disk_workspace.h"
 #include "agent/event_book.h"
 #include "agent/machine.h"
+#include "agent/metrics.h"
+#include "agent/node_document.h"
 #include "agent/node_facts.h"
 #include "agent/pod_logs.h"
+#include "agent/pod_resources.h"
+#include "agent/pod_resources_server.h"
 #include "agent/requests.h"
 #include "agent/run_sessions.h"
 #include "agent/seen.h"
+#include "agent/static_pods.h"
+#include "agent/tls_listener.h"
+#include "agent/view.h"
+#include "agent/watchers.h"
 #include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
@@ -101,26 +110,49 @@ class Agent final : public ShellListener {
         cpus_(std::move(cpus)),
         pods_(std::move(pods.pods)),
         has_lost_pods_(pods.moved),
+        document_(std::move(pods.document)),
         store_(std::move(pods.store), checkpoint_path(settings.root),
                checkpoint_format(settings.config)),
         events_(facts_.name, EventBook::kMost),
+        catalogue_(facts_, pods.first_version),
+        watchers_(loop_, catalogue_),
         runs_(requests_, log),
-        workspace_(launch_context(), runs_),
+        workspace_(launch_context(), runs_, Launcher(settings.launcher)),
         runtime_(make_runtime()),
         shell_(brain(), NodeState{.bookings = setup.empty}, shell_parts()),
         logs_(loop_, shell_, settings.root),
         api_({.shell = shell_,
               .facts = facts_,
-              .events = events_,
-              .counters = counters_,
+              .catalogue = catalogue_,
+              .watchers = watchers_,
+              .metrics = metrics_,
               .requests = requests_,
               .runs = runs_,
-              .logs = logs_}),
+              .logs = logs_,
+              .document = document_,
+              .save_document = [this](const NodeDocument& next) { return store_.save(next); },
+              .rules = pod_rules()}),
+        static_pods_({.loop = loop_,
+                      .shell = shell_,
+                      .requests = requests_,
+                      .log = log,
+                      .tell = [this](const EmitEvent& event) { happened(event, shell_.node()); },
+                      .path = settings.config.static_pod_path,
+                      .rules = {.node_name = facts_.name, .pod_rules = pod_rules()}}),
         signals_(loop_, SIGTERM, SIGINT) {
     facts_.abilities = runtime_->abilities();
+    catalogue_.on_change = [this] { watchers_.wake(); };
+    catalogue_.follow(document_.object(node_view(facts_, 0)));
   }
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
+
+  // Whoever names a cgroup for containers does not mean "or something weaker".
+  Result<void> check_confinement() const {
+    if (settings_.cgroup.empty() || facts_.abilities.confinement != "affinity") return {};
+    return Error{Code::kIo,
+                 fmt::format("--cgroup {}: {}", settings_.cgroup, facts_.abilities.note)};
+  }
 
   void report_abilities() const {
     log_.info("containers are confined",
@@ -141,10 +173,14 @@ class Agent final : public ShellListener {
 
   void replied(const Reply& reply) override { requests_.replied(reply); }
   void happened(const EmitEvent& event, const NodeState& node) override {
-    events_.add(event, node, wall_now(), shell_.version());
+    catalogue_.follow(events_.add(event, node, wall_now()));
   }
-  void counted(const CountMetric& metric) override { ++counters_[counter_name(metric)]; }
-  void changed(const NodeState& node) override { runs_.look(node); }
+  void counted(const CountMetric& metric) override { metrics_.counted(metric); }
+  void changed(const NodeState& node) override {
+    runs_.look(node);
+    catalogue_.follow(node);
+    static_pods_.look();
+  }
 
  private:
   LaunchContext launch_context() const {
@@ -168,13 +204,22 @@ class Agent final : public ShellListener {
         loop_,
         ProcessRuntimeOptions{
             .root = settings_.root,
+            .launcher = Launcher(settings_.launcher),
             .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
-        find_confinement({}), std::move(on_exit));
+        find_confinement({.cgroup = settings_.cgroup}), std::move(on_exit));
   }
 
-  Brain brain() const {
+  PodRules pod_rules() const {
+    return {.assigned_resources = settings_.config.gates.is_on(Gate::kDownwardApiAssignedResources),
+            .image_required = false};
+  }
+
+  Brain brain() {
     Brain brain{.step = [this](NodeState node, const Command& command, const Now& now) {
-      return step(rules_, std::move(node), command, now);
+      const auto begun = std::chrono::steady_clock::now();
+      Outcome outcome = step(rules_, std::move(node), command, now);
+      metrics_.stepped(command, outcome, now, std::chrono::steady_clock::now() - begun);
+      return outcome;
     }};
     if (settings_.is_checked) {
       brain.violations = [this](const NodeState& node) { return violations(rules_, node); };
@@ -222,12 +267,14 @@ class Agent final : public ShellListener {
                     .cpus = std::move(cpus_.state),
                     .seen = seen_of(*found, log_),
                     .online = online_now,
-                    .rebuild = rebuild};
+                    .rebuild = rebuild,
+                    .cordoned = document_.is_cordoned()};
     TRY(listen());
     shell_.submit(std::move(recover));
     if (failure_) return {};
     if (cpus_.how == FoundCpus::How::kMoved) note_loss(kLostCpus);
     if (has_lost_pods_) note_loss(kLostPods);
+    static_pods_.begin();
     log_.info("ready", {{"node", facts_.name}, {"socket", socket_path()}});
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
@@ -237,9 +284,9 @@ class Agent final : public ShellListener {
 
   // For those who do not read the log.
   void note_loss(std::string_view what) {
-    events_.add(
+    happened(
         {.type = EmitEvent::Type::kWarning, .reason = "StateRebuilt", .message = std::string(what)},
-        shell_.node(), wall_now(), shell_.version());
+        shell_.node());
   }
 
   // What pods have left whose removal nobody saw. Not while a store is about that was moved
@@ -255,7 +302,8 @@ class Agent final : public ShellListener {
     std::set<std::string> known;
     for (const PodRecord& record : pods_) known.insert(record.pod.uid);
     for (const RuntimeContainer& container : found) known.insert(container.container.pod);
-    for (const std::string& uid : sweep_pod_files(settings_.root, known)) {
+    for (const std::string& uid :
+         sweep_pod_files(settings_.root, known, Launcher(settings_.launcher))) {
       log_.info("files of a pod that is not known any more are removed", {{"uid", uid}});
     }
   }
@@ -273,7 +321,30 @@ class Agent final : public ShellListener {
       options.group = TRY(group_number(group));
       options.mode = 0660;
     }
+    const UnixListenerOptions beside{
+        .path = pod_resources_path(), .mode = options.mode, .group = options.group};
+    const auto handler = options.handler;
     server_ = TRY(HttpServer::listen(loop_, std::move(options)));
+    tls_server_ = TRY(listen_with_tls(loop_,
+                                      {.root = settings_.root,
+                                       .node_name = facts_.name,
+                                       .address = settings_.config.listen.address,
+                                       .handler = handler},
+                                      log_));
+    return listen_for_pod_resources(beside);
+  }
+
+  std::string pod_resources_path() const {
+    const std::string& path = settings_.config.paths.pod_resources_socket;
+    return path.empty() ? settings_.root + "/pod-resources/kubelet.sock" : path;
+  }
+
+  Result<void> listen_for_pod_resources(const UnixListenerOptions& socket) {
+    auto node = [this]() -> const NodeState& { return shell_.node(); };
+    pod_resources_ = TRY(PodResourcesServer::listen(
+        loop_, {.socket = socket,
+                .source = pod_resources_source(std::move(node), facts_.setup, metrics_),
+                .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }}));
     return {};
   }
 
@@ -290,6 +361,8 @@ class Agent final : public ShellListener {
 
   void end() {
     if (server_) server_->close();
+    if (tls_server_) tls_server_->close();
+    if (pod_resources_) pod_resources_->close();
     loop_.stop();
   }
 
@@ -301,9 +374,12 @@ class Agent final : public ShellListener {
   FoundCpus cpus_;
   std::vector<PodRecord> pods_;
   bool has_lost_pods_;
+  NodeDocument document_;
   DiskStore store_;
   EventBook events_;
-  Counters counters_{};
+  Catalogue catalogue_;
+  Watchers watchers_;
+  Metrics metrics_{};
   Requests requests_{};
   RunSessions runs_;
   DiskWorkspace workspace_;
@@ -311,8 +387,11 @@ class Agent final : public ShellListener {
   Shell shell_;
   PodLogs logs_;
   ApiServer api_;
+  StaticPods static_pods_;
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
+  std::unique_ptr<HttpServer> tls_server_{};
+  std::unique_ptr<PodResourcesServer> pod_resources_{};
   std::optional<Error> failure_{};
 };
 
@@ -364,6 +443,7 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   NodeFacts facts = facts_of(setup, settings.version);
   if (settings.machine == Machine::kSimulated) facts.memory = memory_of(settings.topology);
   Agent agent(settings, log, setup, std::move(facts), std::move(cpus), std::move(pods));
+  TRY(agent.check_confinement());
   agent.report_abilities();
   return agent.run();
 }

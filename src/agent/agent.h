@@ -20,6 +20,8 @@ struct AgentSettings {
   Topology topology;
   Config config{};  // fits the topology
   std::string root{};
+  std::string launcher{};       // a socket of `corehold launcher`; "": this process starts monitors
+  std::string cgroup{};         // the cgroup v2 that containers are kept in, below the mount point
   std::string source = "host";  // of the topology, as commands name it
   Machine machine = Machine::kThis;
   Damage damage = Damage::kRefuse;

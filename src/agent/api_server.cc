@@ -1,231 +1,179 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/api_server.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "agent/answer.h"
-#include "agent/new_pod.h"
+#include "agent/counted_exchange.h"
+#include "agent/discovery_answer.h"
 #include "agent/view.h"
-#include "api/json_read.h"
-#include "pod/pod_json.h"
+#include "api/discovery.h"
 
 namespace corehold {
 namespace {
 
-namespace json = boost::json;
+constexpr std::string_view kTextPlain = "text/plain; charset=utf-8";
 
-void answer_text(HttpExchange& exchange, std::string text) {
-  exchange.answer({.content_type = "text/plain; charset=utf-8", .body = std::move(text)});
+void answer_text(HttpExchange& exchange, int status, std::string text) {
+  exchange.answer(
+      {.status = status, .content_type = std::string(kTextPlain), .body = std::move(text)});
 }
 
 void not_found(HttpExchange& exchange) {
   answer_status(exchange, {.reason = StatusReason::kNotFound,
-                           .message = "the server could not find the requested resource"});
+                           .message = "the server could not find the requested resource",
+                           .has_details = true});
 }
 
-void no_such(HttpExchange& exchange, const std::string& kind, const std::string& name) {
-  answer_status(exchange, {.reason = StatusReason::kNotFound,
-                           .message = fmt::format("{} {:?} not found", kind, name),
-                           .kind = kind,
-                           .name = name});
+void not_allowed(HttpExchange& exchange) {
+  answer_status(exchange,
+                {.reason = StatusReason::kMethodNotAllowed,
+                 .message = "the server does not allow this method on the requested resource",
+                 .has_details = true});
 }
 
-// Answers and returns false unless the request is of that method; HEAD goes for GET.
-bool is_method(HttpExchange& exchange, std::string_view method) {
-  const std::string& asked = exchange.request().method;
-  if (asked == method || (asked == "HEAD" && method == "GET")) return true;
-  answer_status(exchange, {.reason = StatusReason::kMethodNotAllowed,
-                           .message = fmt::format("{:?} is not possible here", asked)});
-  return false;
+// HEAD goes for GET.
+bool is_get(const HttpExchange& exchange) {
+  return exchange.request().method == "GET" || exchange.request().method == "HEAD";
 }
 
-json::object version_json(const std::string& version) {
-  const std::size_t dot = version.find('.');
-  const std::string major = version.substr(0, dot);
-  const std::string rest = dot == std::string::npos ? "" : version.substr(dot + 1);
-  return {{"major", major},
-          {"minor", rest.substr(0, rest.find('.'))},
-          {"gitVersion", "v" + version},
-          {"platform", "linux"}};
+bool is_update(const HttpExchange& exchange) {
+  return exchange.request().method == "PUT" || exchange.request().method == "PATCH";
 }
 
-// What a deletion may say in its body.
-struct DeleteOptions {
-  std::optional<std::chrono::seconds> grace{};
-  std::string uid{};  // must be the pod's; "": any
-};
-
-Result<DeleteOptions> delete_options(const HttpExchange& exchange, const HttpTarget& target) {
-  DeleteOptions options;
-  if (const auto seconds = TRY(target.number("gracePeriodSeconds"))) {
-    options.grace = std::chrono::seconds(*seconds);
-  }
-  if (exchange.request().body.empty()) return options;
-  const json::value body = TRY(parse_json(exchange.request().body));
-  const json::object* object = TRY(as_object(body, Path()));
-  if (field(*object, "gracePeriodSeconds") != nullptr) {
-    const auto seconds = TRY(integer_field(*object, Path(), "gracePeriodSeconds", 0));
-    if (seconds < 0) return (Path() / "gracePeriodSeconds").error("must not be negative");
-    options.grace = std::chrono::seconds(seconds);
-  }
-  const json::object* conditions = TRY(object_field(*object, Path(), "preconditions"));
-  if (conditions != nullptr) {
-    options.uid = TRY(string_field(*conditions, Path() / "preconditions", "uid"));
-  }
-  return options;
+bool is_health(std::string_view word) {
+  return word == "healthz" || word == "livez" || word == "readyz";
 }
 
 }  // namespace
 
+ApiServer::ApiServer(const ApiParts& parts)
+    : parts_(parts),
+      reader_(parts.catalogue, parts.watchers),
+      pods_({.shell = parts.shell,
+             .facts = parts.facts,
+             .catalogue = parts.catalogue,
+             .requests = parts.requests,
+             .rules = parts.rules}),
+      nodes_({.shell = parts.shell,
+              .facts = parts.facts,
+              .catalogue = parts.catalogue,
+              .document = parts.document,
+              .save = parts.save_document}) {}
+
 void ApiServer::handle(const HttpExchangePtr& exchange) {
   const auto target = HttpTarget::parse(exchange->request().target);
   if (!target) return answer_error(*exchange, StatusReason::kBadRequest, target.error());
-  route(exchange, *target);
+  route(counted(exchange, *target, parts_.metrics), *target);
 }
 
 void ApiServer::route(const HttpExchangePtr& exchange, const HttpTarget& target) {
-  const auto& path = target.path;
-  if (path.size() >= 3 && path[0] == "api" && path[1] == "v1") return route_core(exchange, target);
-  if (path.size() == 4 && path[0] == "apis" && path[1] == "corehold.dev" && path[2] == "v1alpha1") {
+  if (const auto path = resource_path(target.path)) {
+    return route_resource(exchange, target, *path);
+  }
+  if (answer_discovery(*exchange, target) || answer_plain(*exchange, target)) return;
+  if (target.path.size() == 4 && target.path[0] == "apis" && target.path[1] == kOwnGroup &&
+      target.path[2] == kOwnVersion) {
     return route_own(exchange, target);
   }
-  if (path.size() != 1) return not_found(*exchange);
-  if (path[0] != "healthz" && path[0] != "readyz" && path[0] != "livez" && path[0] != "version" &&
-      path[0] != "metrics") {
-    return not_found(*exchange);
-  }
-  if (!is_method(*exchange, "GET")) return;
-  if (path[0] == "version") return answer_json(*exchange, 200, version_json(parts_.facts.version));
-  answer_text(*exchange, path[0] == "metrics" ? metrics_text() : "ok");
+  not_found(*exchange);
 }
 
-void ApiServer::route_core(const HttpExchangePtr& exchange, const HttpTarget& target) {
-  const auto& path = target.path;
-  if (path[2] == "nodes" && path.size() <= 4) return route_nodes(*exchange, target);
-  if (path.size() == 3 && path[2] == "pods") {
-    if (!is_method(*exchange, "GET")) return;
-    return answer_json(*exchange, 200,
-                       pods_json(parts_.shell.node(), "", parts_.facts, parts_.shell.version()));
-  }
-  if (path.size() == 3 && path[2] == "events") return route_events(*exchange, "");
-  if (path.size() < 5 || path[2] != "namespaces") return not_found(*exchange);
-  if (path[4] == "events" && path.size() == 5) return route_events(*exchange, path[3]);
-  if (path[4] != "pods") return not_found(*exchange);
-  route_pods(exchange, target, path[3]);
+void ApiServer::route_resource(const HttpExchangePtr& exchange, const HttpTarget& target,
+                               const ResourcePath& path) {
+  if (path.resource == Resource::kPods) return route_pods(exchange, target, path);
+  if (path.resource == Resource::kNodes) return route_nodes(exchange, target, path);
+  if (!is_get(*exchange)) return not_allowed(*exchange);
+  reader_.answer(exchange, target, path);
 }
 
 void ApiServer::route_pods(const HttpExchangePtr& exchange, const HttpTarget& target,
-                           const std::string& namespace_name) {
-  const auto& path = target.path;
-  if (path.size() == 5) {
-    if (exchange->request().method == "POST") return create_pod(exchange, namespace_name);
-    if (!is_method(*exchange, "GET")) return;
-    return answer_json(
-        *exchange, 200,
-        pods_json(parts_.shell.node(), namespace_name, parts_.facts, parts_.shell.version()));
+                           const ResourcePath& path) {
+  const std::string& method = exchange->request().method;
+  if (is_get(*exchange)) {
+    if (path.subresource == "log") return serve_log(exchange, target, path);
+    return reader_.answer(exchange, target, path);
   }
-  const PodState* pod = find_pod(parts_.shell.node(), namespace_name, path[5]);
-  if (pod == nullptr) return no_such(*exchange, "pods", path[5]);
-  route_pod(exchange, target, *pod);
+  if (path.subresource == "resize") {
+    return answer_status(*exchange, {.reason = StatusReason::kMethodNotAllowed,
+                                     .message = "this version of Corehold cannot resize pods",
+                                     .kind = "pods",
+                                     .name = path.name});
+  }
+  const bool is_one = !path.name.empty();
+  if (is_update(*exchange) && is_one && path.subresource != "log") {
+    return pods_.update(exchange, target, path);
+  }
+  if (method == "POST" && !is_one && !path.namespace_name.empty()) {
+    return pods_.create(exchange, target, path);
+  }
+  if (method == "DELETE" && path.subresource.empty() && !path.namespace_name.empty()) {
+    return is_one ? pods_.remove(exchange, target, path) : pods_.remove_all(exchange, target, path);
+  }
+  not_allowed(*exchange);
 }
 
-void ApiServer::route_pod(const HttpExchangePtr& exchange, const HttpTarget& target,
-                          const PodState& pod) {
-  const auto& path = target.path;
-  if (path.size() == 7 && path[6] == "log") {
-    if (!is_method(*exchange, "GET")) return;
-    return serve_log(exchange, target, pod);
-  }
-  if (path.size() == 7 && path[6] == "status") {
-    if (!is_method(*exchange, "GET")) return;
-    return answer_pod(*exchange, 200, pod.record.pod.uid);
-  }
-  if (path.size() != 6) return not_found(*exchange);
-  if (exchange->request().method == "DELETE") return delete_pod(exchange, target, pod);
-  if (is_method(*exchange, "GET")) answer_pod(*exchange, 200, pod.record.pod.uid);
-}
-
-void ApiServer::route_nodes(HttpExchange& exchange, const HttpTarget& target) {
-  if (!is_method(exchange, "GET")) return;
-  const std::uint64_t version = parts_.shell.version();
-  const json::object node = to_json(node_view(parts_.facts, version));
-  if (target.path.size() == 3) {
-    return answer_json(exchange, 200, node_list_json(json::array{node}, version));
-  }
-  if (target.path[3] != parts_.facts.name) return no_such(exchange, "nodes", target.path[3]);
-  answer_json(exchange, 200, node);
-}
-
-void ApiServer::route_events(HttpExchange& exchange, const std::string& namespace_name) {
-  if (!is_method(exchange, "GET")) return;
-  answer_json(exchange, 200,
-              event_list_json(parts_.events.to_json(namespace_name), parts_.shell.version()));
+void ApiServer::route_nodes(const HttpExchangePtr& exchange, const HttpTarget& target,
+                            const ResourcePath& path) {
+  if (is_get(*exchange)) return reader_.answer(exchange, target, path);
+  if (is_update(*exchange) && !path.name.empty()) return nodes_.update(exchange, target, path);
+  not_allowed(*exchange);
 }
 
 void ApiServer::route_own(const HttpExchangePtr& exchange, const HttpTarget& target) {
-  if (target.path[3] == "cpus") {
-    if (!is_method(*exchange, "GET")) return;
+  const std::string& name = target.path[3];
+  if (name == "cpus") {
+    if (!is_get(*exchange)) return not_allowed(*exchange);
     return answer_json(*exchange, 200, to_json(cpu_map(parts_.shell.node(), parts_.facts)));
   }
-  if (target.path[3] != "run") return not_found(*exchange);
-  if (is_method(*exchange, "POST")) parts_.runs.open(exchange, parts_.shell, parts_.facts.setup);
+  if (name != "run") return not_found(*exchange);
+  if (exchange->request().method != "POST") return not_allowed(*exchange);
+  parts_.runs.open(exchange, parts_.shell, parts_.facts.setup);
 }
 
-void ApiServer::create_pod(const HttpExchangePtr& exchange, const std::string& namespace_name) {
-  if (!is_dns_label(namespace_name)) {
-    return answer_status(*exchange,
-                         {.reason = StatusReason::kInvalid,
-                          .message = fmt::format("{:?} is no namespace", namespace_name)});
+bool ApiServer::answer_discovery(HttpExchange& exchange, const HttpTarget& target) {
+  if (!is_discovery(target.path)) return false;
+  if (!is_get(exchange)) {
+    not_allowed(exchange);
+  } else {
+    exchange.answer(discovery_answer(
+        target.path, exchange.request(),
+        {.corehold = parts_.facts.version, .platform = "linux/" + parts_.facts.architecture}));
   }
-  auto pod = read_new_pod(exchange->request().body, namespace_name);
-  if (!pod) return answer_error(*exchange, StatusReason::kBadRequest, pod.error());
-  if (const auto accepted = accept_new_pod(*pod); !accepted) {
-    return answer_status(*exchange, {.reason = StatusReason::kInvalid,
-                                     .message = accepted.error().message,
-                                     .kind = "pods",
-                                     .name = pod->name});
-  }
-  if (find_pod(parts_.shell.node(), namespace_name, pod->name) != nullptr) {
-    return answer_status(*exchange, {.reason = StatusReason::kAlreadyExists,
-                                     .message = fmt::format("pods {:?} already exists", pod->name),
-                                     .kind = "pods",
-                                     .name = pod->name});
-  }
-  const RequestId id =
-      parts_.requests.add([this, exchange, uid = pod->uid](const std::optional<Error>& error) {
-        if (error) return answer_error(*exchange, reason_of(error->code), *error);
-        answer_pod(*exchange, 201, uid);
-      });
-  parts_.shell.submit(CreatePod{.pod = *std::move(pod), .request = id});
+  return true;
 }
 
-void ApiServer::delete_pod(const HttpExchangePtr& exchange, const HttpTarget& target,
-                           const PodState& pod) {
-  const auto options = delete_options(*exchange, target);
-  if (!options) return answer_error(*exchange, StatusReason::kBadRequest, options.error());
-  const std::string uid = pod.record.pod.uid;
-  if (!options->uid.empty() && options->uid != uid) {
-    return answer_status(*exchange,
-                         {.reason = StatusReason::kConflict,
-                          .message = fmt::format("the pod's uid is {}, not {}", uid, options->uid),
-                          .kind = "pods",
-                          .name = pod.record.pod.name});
+bool ApiServer::answer_plain(HttpExchange& exchange, const HttpTarget& target) {
+  const auto& path = target.path;
+  const bool is_one_check = path.size() == 2 && is_health(path[0]);
+  const bool is_plain = path.size() == 1 && (is_health(path[0]) || path[0] == "metrics");
+  if (!is_plain && !is_one_check) return false;
+  if (!is_get(exchange)) {
+    not_allowed(exchange);
+  } else if (is_one_check && path[1] != "ping") {
+    answer_text(exchange, 404, "404 page not found\n");
+  } else if (path[0] == "metrics") {
+    exchange.answer({.content_type = std::string(kMetricsContentType),
+                     .body = parts_.metrics.text(parts_.shell.node(), parts_.facts)});
+  } else if (target.query.contains("verbose")) {
+    answer_text(exchange, 200, fmt::format("[+]ping ok\n{} check passed\n", path[0]));
+  } else {
+    answer_text(exchange, 200, "ok");
   }
-  const RequestId id =
-      parts_.requests.add([this, exchange, uid](const std::optional<Error>& error) {
-        if (error) return answer_error(*exchange, reason_of(error->code), *error);
-        answer_pod(*exchange, 200, uid);
-      });
-  parts_.shell.submit(DeletePod{.uid = uid, .grace = options->grace, .request = id});
+  return true;
 }
 
 void ApiServer::serve_log(const HttpExchangePtr& exchange, const HttpTarget& target,
-                          const PodState& pod) {
-  const Pod& spec = pod.record.pod;
+                          const ResourcePath& path) {
+  const PodState* pod = find_pod(parts_.shell.node(), path.namespace_name, path.name);
+  if (pod == nullptr) return answer_status(*exchange, no_such_object(path));
+  const Pod& spec = pod->record.pod;
   std::string container = target.parameter("container");
   if (container.empty() && spec.containers.size() == 1) container = spec.containers.front().name;
   if (container.empty()) {
@@ -242,27 +190,7 @@ void ApiServer::serve_log(const HttpExchangePtr& exchange, const HttpTarget& tar
                                      .message = fmt::format("container {} is not valid for pod {}",
                                                             container, spec.name)});
   }
-  parts_.logs.serve(exchange, target, pod, container);
-}
-
-void ApiServer::answer_pod(HttpExchange& exchange, int status, const std::string& uid) {
-  const auto pod = parts_.shell.node().pods.find(uid);
-  if (pod != parts_.shell.node().pods.end()) {
-    return answer_json(exchange, status,
-                       pod_json(pod->second, parts_.facts, parts_.shell.version()));
-  }
-  answer_json(exchange, status,
-              {{"kind", "Status"},
-               {"apiVersion", "v1"},
-               {"metadata", json::object()},
-               {"status", "Success"},
-               {"details", json::object{{"kind", "pods"}, {"uid", uid}}}});
-}
-
-std::string ApiServer::metrics_text() const {
-  std::string text;
-  for (const auto& [name, count] : parts_.counters) text += fmt::format("{} {}\n", name, count);
-  return text;
+  parts_.logs.serve(exchange, target, *pod, container);
 }
 
 }  // namespace corehold

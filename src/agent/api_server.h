@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The routes of the API: what is asked is read from the node's state or becomes a command.
+// The routes of the API: what is asked is read from the catalogue or becomes a command.
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "agent/counters.h"
-#include "agent/event_book.h"
+#include "agent/catalogue.h"
 #include "agent/http_target.h"
-#include "agent/log.h"
+#include "agent/metrics.h"
 #include "agent/node_facts.h"
+#include "agent/node_writer.h"
+#include "agent/object_reader.h"
 #include "agent/pod_logs.h"
+#include "agent/pod_writer.h"
 #include "agent/requests.h"
+#include "agent/resource_path.h"
 #include "agent/run_sessions.h"
 #include "agent/shell.h"
+#include "agent/watchers.h"
 #include "sys/http_server.h"
 
 namespace corehold {
@@ -22,35 +27,41 @@ namespace corehold {
 struct ApiParts {
   Shell& shell;
   const NodeFacts& facts;
-  const EventBook& events;
-  const Counters& counters;
+  Catalogue& catalogue;
+  Watchers& watchers;
+  Metrics& metrics;
   Requests& requests;
   RunSessions& runs;
   PodLogs& logs;
+  NodeDocument& document;
+  std::function<Result<void>(const NodeDocument&)> save_document{};
+  PodRules rules{};
 };
 
 class ApiServer {
  public:
-  explicit ApiServer(const ApiParts& parts) : parts_(parts) {}
+  explicit ApiServer(const ApiParts& parts);
 
   void handle(const HttpExchangePtr& exchange);
 
  private:
   void route(const HttpExchangePtr& exchange, const HttpTarget& target);
-  void route_core(const HttpExchangePtr& exchange, const HttpTarget& target);
+  void route_resource(const HttpExchangePtr& exchange, const HttpTarget& target,
+                      const ResourcePath& path);
   void route_pods(const HttpExchangePtr& exchange, const HttpTarget& target,
-                  const std::string& namespace_name);
-  void route_pod(const HttpExchangePtr& exchange, const HttpTarget& target, const PodState& pod);
-  void route_nodes(HttpExchange& exchange, const HttpTarget& target);
-  void route_events(HttpExchange& exchange, const std::string& namespace_name);
+                  const ResourcePath& path);
+  void route_nodes(const HttpExchangePtr& exchange, const HttpTarget& target,
+                   const ResourcePath& path);
   void route_own(const HttpExchangePtr& exchange, const HttpTarget& target);
-  void create_pod(const HttpExchangePtr& exchange, const std::string& namespace_name);
-  void delete_pod(const HttpExchangePtr& exchange, const HttpTarget& target, const PodState& pod);
-  void serve_log(const HttpExchangePtr& exchange, const HttpTarget& target, const PodState& pod);
-  void answer_pod(HttpExchange& exchange, int status, const std::string& uid);
-  std::string metrics_text() const;
+  bool answer_discovery(HttpExchange& exchange, const HttpTarget& target);
+  bool answer_plain(HttpExchange& exchange, const HttpTarget& target);
+  void serve_log(const HttpExchangePtr& exchange, const HttpTarget& target,
+                 const ResourcePath& path);
 
   ApiParts parts_;
+  ObjectReader reader_;
+  PodWriter pods_;
+  NodeWriter nodes_;
 };
 
 }  // namespace corehold

@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "agent/node_document.h"
 #include "agent/ports.h"
+#include "agent/startup.h"
 #include "manager/record_json.h"
 #include "store/checkpoint_file.h"
 #include "store/pod_store.h"
@@ -23,6 +25,7 @@ class DiskStore final : public NodeStore {
         {.uid = record.pod.uid, .sequence = record.sequence, .record = write_record(record)});
   }
   Result<void> forget_pod(const std::string& uid) override { return pods_.forget(uid); }
+  Result<void> save(const NodeDocument& node) { return pods_.save_note(kNodeNote, node.text()); }
   Result<void> save_checkpoint(const State& state) override {
     return corehold::save_checkpoint(checkpoint_, state, format_);
   }

@@ -23,7 +23,7 @@ Result<Launch> DiskWorkspace::prepare(const PodRecord& record, const StartContai
 Result<Launch> DiskWorkspace::launch_of(const PodRecord& record, const StartContainer& start) {
   Launch launch = TRY(make_launch(record.pod, start.container.container, start.attempt, context_));
   if (record.source != Source::kRun && record.source != Source::kRunWaiting) {
-    TRY(make_volumes(context_.root, record.pod));
+    TRY(make_volumes(context_.root, record.pod, launcher_));
     return launch;
   }
   const Attached attached = TRY(runs_.attach(record.pod.uid));
@@ -42,7 +42,7 @@ Result<void> DiskWorkspace::write_podinfo(const Pod& pod,
 }
 
 Result<void> DiskWorkspace::remove(const std::string& uid) {
-  return remove_pod_files(context_.root, uid);
+  return remove_pod_files(context_.root, uid, launcher_);
 }
 
 }  // namespace corehold

@@ -12,14 +12,15 @@
 #include "agent/ports.h"
 #include "agent/run_sessions.h"
 #include "runtime/launch.h"
+#include "runtime/launcher.h"
 
 namespace corehold {
 
 class DiskWorkspace final : public Workspace {
  public:
   // `runs` must outlive it.
-  DiskWorkspace(LaunchContext context, const RunSessions& runs)
-      : context_(std::move(context)), runs_(runs) {}
+  DiskWorkspace(LaunchContext context, const RunSessions& runs, Launcher launcher)
+      : context_(std::move(context)), runs_(runs), launcher_(std::move(launcher)) {}
 
   // Fails with kNotFound for a pod of `corehold run` whose client has gone.
   Result<Launch> prepare(const PodRecord& record, const StartContainer& start) override;
@@ -32,6 +33,7 @@ class DiskWorkspace final : public Workspace {
 
   LaunchContext context_;
   const RunSessions& runs_;
+  Launcher launcher_;
 };
 
 }  // namespace corehold

@@ -5,16 +5,14 @@
 
 namespace corehold {
 
-void EventBook::add(const EmitEvent& event, const NodeState& node, WallTime now,
-                    std::uint64_t version) {
+EventBook::Change EventBook::add(const EmitEvent& event, const NodeState& node, WallTime now) {
   const Key key{event.about.pod, event.about.container, event.type, event.reason, event.message};
   if (const auto known = by_key_.find(key); known != by_key_.end()) {
     EventView& view = known->second->view;
     ++view.count;
     view.last_at = now;
-    view.resource_version = version;
     events_.splice(events_.end(), events_, known->second);
-    return;
+    return {.view = view};
   }
   EventView view{.id = fmt::format("{:x}.{:x}", now.count(), ++serial_),
                  .kind = "Node",
@@ -25,8 +23,7 @@ void EventBook::add(const EmitEvent& event, const NodeState& node, WallTime now,
                  .message = event.message,
                  .first_at = now,
                  .last_at = now,
-                 .host = host_,
-                 .resource_version = version};
+                 .host = host_};
   if (!event.about.pod.empty()) {
     view.kind = "Pod";
     view.uid = event.about.pod;
@@ -35,21 +32,22 @@ void EventBook::add(const EmitEvent& event, const NodeState& node, WallTime now,
     view.namespace_name =
         pod == node.pods.end() ? "default" : pod->second.record.pod.namespace_name;
   }
+  Change change{.view = view};
   events_.push_back({.key = key, .view = std::move(view)});
   by_key_.emplace(key, std::prev(events_.end()));
-  while (events_.size() > most_) {
+  if (events_.size() > most_) {
+    change.gone = events_.front().view;
     by_key_.erase(events_.front().key);
     events_.pop_front();
   }
+  return change;
 }
 
-boost::json::array EventBook::to_json(const std::string& namespace_name) const {
-  boost::json::array all;
-  for (const Entry& entry : events_) {
-    if (!namespace_name.empty() && entry.view.namespace_name != namespace_name) continue;
-    all.push_back(corehold::to_json(entry.view));
-  }
-  return all;
+std::vector<EventView> EventBook::all() const {
+  std::vector<EventView> views;
+  views.reserve(events_.size());
+  for (const Entry& entry : events_) views.push_back(entry.view);
+  return views;
 }
 
 }  // namespace corehold

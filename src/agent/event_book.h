@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
-
-#include <boost/json/array.hpp>
+#include <vector>
 
 #include "api/event_object.h"
 #include "manager/effect.h"
@@ -24,10 +24,14 @@ class EventBook {
 
   EventBook(std::string host, std::size_t most) : host_(std::move(host)), most_(most) {}
 
-  void add(const EmitEvent& event, const NodeState& node, WallTime now, std::uint64_t version);
+  struct Change {
+    EventView view{};                 // as it is now
+    std::optional<EventView> gone{};  // the one that made room for it
+  };
+  Change add(const EmitEvent& event, const NodeState& node, WallTime now);
 
-  // In the order in which they last happened. Only those of one namespace, if one is given.
-  boost::json::array to_json(const std::string& namespace_name) const;
+  // In the order in which they last happened.
+  std::vector<EventView> all() const;
   std::size_t size() const { return events_.size(); }
 
  private:

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "api/time_text.h"
 #include "sys/file.h"
 
 namespace corehold {
@@ -49,6 +51,11 @@ Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t size,
   }
   block.resize(filled);
   return block;
+}
+
+bool is_before(std::string_view time, std::chrono::milliseconds since) {
+  const auto at = parse_time(time);
+  return at && *at < since;
 }
 
 }  // namespace
@@ -197,10 +204,12 @@ std::string LogReader::shown(std::string_view lines) {
     const auto entry = parse_log_line(lines.substr(0, end));
     lines.remove_prefix(end + 1);
     if (!entry) continue;
-    if (query_.timestamps && !is_within_line_) text.append(entry->time).append(" ");
+    const bool begins = !std::exchange(is_within_line_, !entry->is_whole);
+    if (begins) is_old_ = query_.since.count() != 0 && is_before(entry->time, query_.since);
+    if (is_old_) continue;
+    if (query_.timestamps && begins) text.append(entry->time).append(" ");
     text.append(entry->text);
     if (entry->is_whole) text.push_back('\n');
-    is_within_line_ = !entry->is_whole;
   }
   return text;
 }

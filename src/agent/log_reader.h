@@ -54,6 +54,7 @@ class LogReader {
   Phase phase_ = Phase::kClosed;
   std::deque<File> files_{};  // oldest first; the first one is being read
   bool is_within_line_ = false;
+  bool is_old_ = false;  // the line that is being read is older than what is asked for
 
   // While seeking.
   std::size_t file_ = 0;          // which is being searched

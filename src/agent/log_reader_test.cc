@@ -58,6 +58,18 @@ class LogReaderTest : public testing::Test {
   std::string path_{};
 };
 
+TEST_F(LogReaderTest, LeavesOutWhatIsOlder) {
+  LogWriter log(path_, {.line = 12});  // what is longer is written in pieces
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  const auto wall = std::chrono::duration_cast<milliseconds>(kWall);
+  log.write(LogStream::kOut, "old begins, a", kWall - seconds{5});
+  log.write(LogStream::kOut, "nd ends later\nyoung\n", kWall);
+  EXPECT_EQ(all({.since = wall - seconds{1}}), "young\n");
+  EXPECT_EQ(all({.since = wall - seconds{6}}), "old begins, and ends later\nyoung\n");
+  EXPECT_EQ(all({.since = wall + seconds{1}}), "");
+}
+
 TEST_F(LogReaderTest, ReadsALongLogInPieces) {
   LogWriter log(path_, {.bytes = 1'000'000, .files = 9});
   write_lines(log, 0, 60'000);

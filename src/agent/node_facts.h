@@ -18,8 +18,11 @@ struct NodeFacts {
   std::string version{};       // of Corehold
   std::string kernel{};        // "6.1.0-18-amd64"
   std::string architecture{};  // "amd64"
-  std::int64_t memory = 0;     // bytes; 0: not known
-  WallTime started_at{};       // this agent
+  std::string os_image{};      // "Debian GNU/Linux 12 (bookworm)"
+  std::string machine_id{};
+  std::string boot_id{};
+  std::int64_t memory = 0;  // bytes; 0: not known
+  WallTime started_at{};    // this agent
   RuntimeAbilities abilities{};
 };
 

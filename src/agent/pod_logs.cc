@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/pod_logs.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -11,13 +12,16 @@
 
 #include "agent/answer.h"
 #include "agent/log_reader.h"
+#include "api/time_text.h"
 #include "runtime/pod_files.h"
+#include "sys/clock.h"
 
 namespace corehold {
 namespace {
 
 constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr std::chrono::milliseconds kPause{200};
+constexpr std::int64_t kLongestSince = std::int64_t{50} * 365 * 24 * 3600;  // since 1970 or so
 
 struct Question {
   LogQuery query{};
@@ -29,6 +33,12 @@ Result<Question> question_of(const HttpTarget& target) {
   Question question;
   if (const auto lines = TRY(target.number("tailLines"))) {
     question.query.tail = static_cast<std::size_t>(*lines);
+  }
+  if (const auto seconds = TRY(target.number("sinceSeconds"))) {
+    question.query.since = wall_now() - std::chrono::seconds(std::min(*seconds, kLongestSince));
+  }
+  if (const std::string time = target.parameter("sinceTime"); !time.empty()) {
+    question.query.since = TRY(parse_time(time));
   }
   question.query.timestamps = TRY(target.flag("timestamps"));
   question.previous = TRY(target.flag("previous"));

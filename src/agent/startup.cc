@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/startup.h"
 
+#include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <utility>
 
@@ -125,10 +128,42 @@ Result<std::vector<PodRecord>> read_records(const PodStore& store, const std::st
   return records;
 }
 
+// A version is a number that grows with each change, by less than one in a microsecond. A
+// life begins at the clock's, and beyond all of the last life even if the clock went back.
+constexpr std::uint64_t kVersionsOfALife = 1'000'000'000;
+
+Result<std::uint64_t> first_version(PodStore& store) {
+  const std::string last = TRY(store.note(kVersionNote));
+  std::uint64_t version = 0;
+  std::from_chars(last.data(), last.data() + last.size(), version);
+  using std::chrono::microseconds;
+  const auto now = std::chrono::duration_cast<microseconds>(wall_now()).count();
+  version = std::max(version + kVersionsOfALife, static_cast<std::uint64_t>(now));
+  TRY(store.save_note(kVersionNote, fmt::to_string(version)));
+  return version;
+}
+
+Result<NodeDocument> node_document(PodStore& store, const std::string& path) {
+  const std::string text = TRY(store.note(kNodeNote));
+  if (!text.empty()) {
+    auto document = NodeDocument::parse(text);
+    if (!document) return wrap(path, document.error());
+    return document;
+  }
+  NodeDocument document(random_uuid(), wall_now());
+  TRY(store.save_note(kNodeNote, document.text()));
+  return document;
+}
+
 Result<FoundPods> open_pods(const std::string& path) {
   PodStore store = TRY(PodStore::open(path));
   std::vector<PodRecord> pods = TRY(read_records(store, path));
-  return FoundPods{.store = std::move(store), .pods = std::move(pods)};
+  NodeDocument document = TRY(node_document(store, path));
+  const std::uint64_t version = TRY(first_version(store));
+  return FoundPods{.store = std::move(store),
+                   .pods = std::move(pods),
+                   .document = std::move(document),
+                   .first_version = version};
 }
 
 }  // namespace

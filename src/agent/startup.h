@@ -5,11 +5,13 @@
 // rebuilt from what runs; it is never dropped.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent/log.h"
+#include "agent/node_document.h"
 #include "config/config.h"
 #include "manager/node_state.h"
 #include "sim/node_setup.h"
@@ -62,7 +64,13 @@ struct FoundPods {
   PodStore store;
   std::vector<PodRecord> pods{};
   bool moved = false;  // the store was damaged and is out of the way
+  NodeDocument document;
+  std::uint64_t first_version = 0;  // above all versions that clients have seen
 };
+
+// Keys of the store's notes.
+inline constexpr const char* kNodeNote = "node";
+inline constexpr const char* kVersionNote = "version";
 
 Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& log);
 

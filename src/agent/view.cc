@@ -67,6 +67,29 @@ auto by_name(const PodState& pod) {
   return std::tie(pod.record.pod.namespace_name, pod.record.pod.name);
 }
 
+std::vector<std::string> topology_words(const TopologyOptions& options) {
+  std::vector<std::string> words;
+  if (options.prefer_closest_numa) words.emplace_back("prefer-closest-numa-nodes");
+  if (options.max_numa_nodes != TopologyOptions{}.max_numa_nodes) {
+    words.push_back("max-allowable-numa-nodes=" + std::to_string(options.max_numa_nodes));
+  }
+  return words;
+}
+
+CpuSettings settings_of(const NodeSetup& setup) {
+  CpuSettings settings{.topology_policy = std::string(name_of(setup.topology_options.policy)),
+                       .topology_scope = std::string(name_of(setup.topology_options.scope)),
+                       .topology_options = topology_words(setup.topology_options),
+                       .idle_gates = setup.gates.others,
+                       .scale_delay = setup.scale_delay,
+                       .reconcile_period = setup.reconcile_period,
+                       .min_shared = setup.min_shared};
+  for (const Gate gate : setup.gates.changed()) {
+    settings.gates[std::string(info(gate).name)] = setup.gates.is_on(gate);
+  }
+  return settings;
+}
+
 }  // namespace
 
 const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
@@ -87,6 +110,7 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
                          .message = record.message,
                          .scheduled = record.started_at.count() != 0,
                          .resource_version = version,
+                         .generation = record.generation,
                          .created_at = record.created_at,
                          .deleted_at = record.deleted_at,
                          .grace = record.grace,
@@ -122,7 +146,8 @@ CpuMap cpu_map(const NodeState& node, const NodeFacts& facts) {
              .reserved = setup.reserved,
              .shared = cpus.shared - node.offline,
              .free = (cpus.shared & setup.givable) - node.offline,
-             .offline = node.offline};
+             .offline = node.offline,
+             .settings = settings_of(setup)};
   if (setup.full_pcpus_only) map.free = setup.topology->whole_cores_within(map.free);
   for (const auto& [uid, containers] : cpus.pods) {
     const auto pod = node.pods.find(uid);
@@ -157,6 +182,9 @@ NodeView node_view(const NodeFacts& facts, std::uint64_t version) {
           .version = facts.version,
           .kernel = facts.kernel,
           .architecture = facts.architecture,
+          .os_image = facts.os_image,
+          .machine_id = facts.machine_id,
+          .boot_id = facts.boot_id,
           .cpus = facts.setup.topology->cpu_count(),
           .reserved_cpus = facts.setup.reserved.size(),
           .memory = facts.memory,

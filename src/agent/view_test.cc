@@ -29,6 +29,11 @@ class ViewTest : public testing::Test {
   NodeSetup make() {
     Config config = planning_defaults(topology_);
     config.static_options.full_pcpus_only = true;
+    config.static_options.scale_delay = 1500ms;
+    config.gates.set(Gate::kCpuManagerPolicyAlphaOptions, true);
+    config.gates.others["SwapBehavior"] = false;
+    config.topology = {
+        .policy = TopologyPolicy::kRestricted, .scope = TopologyScope::kPod, .max_numa_nodes = 16};
     auto setup = NodeSetup::make(topology_, config);
     EXPECT_TRUE(setup) << setup.error().message;
     return *std::move(setup);
@@ -83,6 +88,18 @@ TEST_F(ViewTest, MapsCpusToTheirHolders) {
   EXPECT_EQ(map.shared.str(), "0-1,4-6");
   EXPECT_EQ(map.free.str(), "4-5");
   EXPECT_EQ(map.offline.str(), "7");
+}
+
+TEST_F(ViewTest, TellsHowTheNodeIsSetUp) {
+  const CpuSettings settings = cpu_map(node_, facts_).settings;
+  EXPECT_EQ(settings, (CpuSettings{.topology_policy = "restricted",
+                                   .topology_scope = "pod",
+                                   .topology_options = {"max-allowable-numa-nodes=16"},
+                                   .gates = {{"CPUManagerPolicyAlphaOptions", true}},
+                                   .idle_gates = {{"SwapBehavior", false}},
+                                   .scale_delay = 1500ms,
+                                   .reconcile_period = 10s,
+                                   .min_shared = 1}));
 }
 
 TEST_F(ViewTest, ListsPodsByNamespaceAndName) {

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/cpu_map.h"
 
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "api/json_read.h"
 #include "api/machine_json.h"
@@ -11,6 +16,7 @@ namespace corehold {
 namespace {
 
 namespace json = boost::json;
+using std::chrono::milliseconds;
 
 constexpr std::string_view kKind = "CpuMap";
 
@@ -54,7 +60,78 @@ Result<Topology> machine_of(const json::object& object) {
   return machine_from_json(*machine, Path() / "machine");
 }
 
+// "5s", "1500ms".
+std::string duration_text(milliseconds duration) {
+  const std::int64_t count = duration.count();
+  return count % 1000 == 0 ? fmt::format("{}s", count / 1000) : fmt::format("{}ms", count);
+}
+
+Result<milliseconds> duration_field(const json::object& object, const Path& path,
+                                    std::string_view key) {
+  const std::string text = TRY(string_field(object, path, key));
+  if (text.empty()) return milliseconds{0};
+  std::int64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, count);
+  const std::string_view unit(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  const bool seconds = unit == "s";
+  if (read.ec != std::errc() || count < 0 || (!seconds && unit != "ms") ||
+      count > std::numeric_limits<std::int64_t>::max() / 1000) {
+    return (path / key).error("must be a duration such as 5s or 1500ms");
+  }
+  return milliseconds{seconds ? count * 1000 : count};
+}
+
+json::object gates_json(const std::map<std::string, bool>& gates) {
+  json::object object;
+  for (const auto& [name, on] : gates) object[name] = on;
+  return object;
+}
+
+Result<std::map<std::string, bool>> gates_field(const json::object& object, const Path& path,
+                                                std::string_view key) {
+  std::map<std::string, bool> gates;
+  const json::object* given = TRY(object_field(object, path, key));
+  if (given == nullptr) return gates;
+  for (const auto& gate : *given) {
+    const std::string name(gate.key());
+    gates[name] = TRY(bool_field(*given, path / key, name));
+  }
+  return gates;
+}
+
+json::object settings_json(const CpuSettings& settings) {
+  return {{"topologyManagerPolicy", settings.topology_policy},
+          {"topologyManagerScope", settings.topology_scope},
+          {"topologyManagerPolicyOptions", json::value_from(settings.topology_options)},
+          {"featureGates", gates_json(settings.gates)},
+          {"featureGatesWithoutEffect", gates_json(settings.idle_gates)},
+          {"scaleDelay", duration_text(settings.scale_delay)},
+          {"cpuManagerReconcilePeriod", duration_text(settings.reconcile_period)},
+          {"minSharedCPUs", settings.min_shared}};
+}
+
+Result<CpuSettings> settings_of(const json::object& object) {
+  CpuSettings settings;
+  const Path path = Path() / "settings";
+  const json::object* given = TRY(object_field(object, Path(), "settings"));
+  if (given == nullptr) return settings;
+  settings.topology_policy = TRY(string_field(*given, path, "topologyManagerPolicy"));
+  settings.topology_scope = TRY(string_field(*given, path, "topologyManagerScope"));
+  settings.topology_options = TRY(strings_field(*given, path, "topologyManagerPolicyOptions"));
+  settings.gates = TRY(gates_field(*given, path, "featureGates"));
+  settings.idle_gates = TRY(gates_field(*given, path, "featureGatesWithoutEffect"));
+  settings.scale_delay = TRY(duration_field(*given, path, "scaleDelay"));
+  settings.reconcile_period = TRY(duration_field(*given, path, "cpuManagerReconcilePeriod"));
+  settings.min_shared = static_cast<int>(TRY(integer_field(*given, path, "minSharedCPUs", 0)));
+  return settings;
+}
+
 }  // namespace
+
+bool CpuMap::has_option(std::string_view option) const {
+  return std::find(options.begin(), options.end(), option) != options.end();
+}
 
 CpuSet CpuMap::exclusive() const {
   CpuSet all;
@@ -71,6 +148,7 @@ json::object to_json(const CpuMap& map) {
           {"metadata", json::object{{"name", map.node}}},
           {"policy", map.policy},
           {"options", json::value_from(map.options)},
+          {"settings", settings_json(map.settings)},
           {"reserved", map.reserved.str()},
           {"shared", map.shared.str()},
           {"free", map.free.str()},
@@ -90,6 +168,7 @@ Result<CpuMap> cpu_map_from_json(const json::value& value) {
   }
   map.policy = TRY(string_field(*object, path, "policy"));
   map.options = TRY(strings_field(*object, path, "options"));
+  map.settings = TRY(settings_of(*object));
   map.reserved = TRY(cpus_field(*object, path, "reserved"));
   map.shared = TRY(cpus_field(*object, path, "shared"));
   map.free = TRY(cpus_field(*object, path, "free"));

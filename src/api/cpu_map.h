@@ -5,8 +5,10 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/json/object.hpp>
@@ -34,6 +36,20 @@ struct CpuHolder {
   bool operator==(const CpuHolder&) const = default;
 };
 
+// How the node is set up, as far as that decides about CPUs.
+struct CpuSettings {
+  std::string topology_policy{};                // "none", "best-effort", ...
+  std::string topology_scope{};                 // "container", "pod"
+  std::vector<std::string> topology_options{};  // "prefer-closest-numa-nodes", ...
+  std::map<std::string, bool> gates{};          // those whose value is not the default
+  std::map<std::string, bool> idle_gates{};     // given, but without effect here
+  std::chrono::milliseconds scale_delay{};      // before CPUs are taken from a container
+  std::chrono::milliseconds reconcile_period{};
+  int min_shared = 0;  // CPUs that always stay shared; 0: not known
+
+  bool operator==(const CpuSettings&) const = default;
+};
+
 struct CpuMap {
   std::string node{};  // its name
   Topology topology;
@@ -44,9 +60,11 @@ struct CpuMap {
   CpuSet free{};                        // of the shared ones, those that may be given away now
   CpuSet offline{};                     // known to the machine, and not running
   std::vector<CpuHolder> containers{};  // by namespace, pod, container
+  CpuSettings settings{};
 
   // All CPUs that containers hold.
   CpuSet exclusive() const;
+  bool has_option(std::string_view option) const;
 };
 
 boost::json::object to_json(const CpuMap& map);

@@ -43,6 +43,14 @@ CpuMap any_map() {
   map.shared = random_subset(chance, map.topology, all);
   map.free = random_subset(chance, map.topology, map.shared);
   map.offline = random_subset(chance, map.topology, all);
+  map.settings = {.topology_policy = "restricted",
+                  .topology_scope = "pod",
+                  .topology_options = {"prefer-closest-numa-nodes"},
+                  .gates = {{"CPUManagerPolicyAlphaOptions", chance(0, 1) == 1}},
+                  .idle_gates = {{"Other", chance(0, 1) == 1}},
+                  .scale_delay = std::chrono::milliseconds(chance(0, 10'000)),
+                  .reconcile_period = std::chrono::milliseconds(chance(1, 1'000'000)),
+                  .min_shared = chance(0, 4)};
   for (int i = chance(0, 5); i > 0; --i) map.containers.push_back(any_holder(map.topology));
   return map;
 }
@@ -54,6 +62,7 @@ RC_GTEST_PROP(CpuMap, ComesBackAsItWent, ()) {
   RC_ASSERT(back->node == map.node);
   RC_ASSERT(back->policy == map.policy);
   RC_ASSERT(back->options == map.options);
+  RC_ASSERT(back->settings == map.settings);
   RC_ASSERT(back->reserved == map.reserved);
   RC_ASSERT(back->shared == map.shared);
   RC_ASSERT(back->free == map.free);

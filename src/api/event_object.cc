@@ -65,12 +65,17 @@ Result<void> read_metadata(const json::object& object, EventView& view) {
 
 }  // namespace
 
+std::string event_name(const EventView& view) { return fmt::format("{}.{}", view.name, view.id); }
+
+std::string event_namespace(const EventView& view) {
+  return view.namespace_name.empty() ? "default" : view.namespace_name;
+}
+
 json::object to_json(const EventView& view) {
   return {{"kind", "Event"},
           {"apiVersion", "v1"},
-          {"metadata", json::object{{"name", fmt::format("{}.{}", view.name, view.id)},
-                                    {"namespace",
-                                     view.namespace_name.empty() ? "default" : view.namespace_name},
+          {"metadata", json::object{{"name", event_name(view)},
+                                    {"namespace", event_namespace(view)},
                                     {"uid", fmt::format("{}.{}", view.uid, view.id)},
                                     {"resourceVersion", fmt::to_string(view.resource_version)},
                                     {"creationTimestamp", time_text(view.first_at)}}},

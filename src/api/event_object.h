@@ -37,6 +37,9 @@ struct EventView {
 };
 
 boost::json::object to_json(const EventView& view);
+// Under which the Event is kept.
+std::string event_name(const EventView& view);
+std::string event_namespace(const EventView& view);
 boost::json::object event_list_json(boost::json::array events, std::uint64_t resource_version);
 
 // Times have seconds. Fails with kInvalid, naming the field.

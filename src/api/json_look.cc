@@ -54,4 +54,10 @@ const json::object& as_object_or_empty(const json::value& value) {
   return object == nullptr ? kNone : *object;
 }
 
+const json::object& look_object_or_empty(const json::object& object, LookPath path) {
+  static const json::object kNone;
+  const json::object* found = look_object(object, path);
+  return found == nullptr ? kNone : *found;
+}
+
 }  // namespace corehold

@@ -27,5 +27,7 @@ std::int64_t look_number(const boost::json::object& object, LookPath path);
 bool look_true(const boost::json::object& object, LookPath path);
 
 const boost::json::object& as_object_or_empty(const boost::json::value& value);
+// The same for what is there, or not.
+const boost::json::object& look_object_or_empty(const boost::json::object& object, LookPath path);
 
 }  // namespace corehold

@@ -38,7 +38,7 @@ bool is_dns_name(std::string_view text) {
 }
 
 std::string too_long(std::size_t most) {
-  return fmt::format("must be no more than {} characters", most);
+  return fmt::format("must be no more than {} bytes", most);
 }
 
 void add_prefix_problems(std::string_view prefix, std::vector<std::string>& problems) {

@@ -18,7 +18,7 @@ constexpr std::string_view kConfined = "CpusConfined";
 
 json::object metadata_json(const NodeView& view) {
   json::object metadata{{"name", view.name},
-                        {"uid", view.name},
+                        {"uid", view.uid.empty() ? view.name : view.uid},
                         {"resourceVersion", fmt::to_string(view.resource_version)},
                         {"creationTimestamp", time_text(view.created_at)}};
   json::object labels{{"kubernetes.io/hostname", view.name}, {"kubernetes.io/os", "linux"}};
@@ -41,12 +41,14 @@ bool is_confined(const NodeView& view) { return view.confinement.starts_with("cg
 json::array conditions_json(const NodeView& view) {
   json::object ready{{"type", "Ready"},
                      {"status", view.ready ? "True" : "False"},
+                     {"lastHeartbeatTime", time_text(view.since)},
                      {"lastTransitionTime", time_text(view.since)},
                      {"reason", view.ready ? "AgentReady" : "AgentNotReady"},
                      {"message", view.ready ? "the agent takes pods" : view.message}};
   json::object confined{{"type", kConfined},
                         {"status", is_confined(view) ? "True" : "False"},
-                        {"lastTransitionTime", time_text(view.created_at)},
+                        {"lastHeartbeatTime", time_text(view.since)},
+                        {"lastTransitionTime", time_text(view.since)},
                         {"reason", is_confined(view) ? "Cgroup" : "NoCgroup"},
                         {"message", view.note}};
   json::array conditions;
@@ -67,10 +69,11 @@ Result<const json::object*> condition(const json::object& status, std::string_vi
   return static_cast<const json::object*>(nullptr);
 }
 
-Result<std::string> cpu_amount(const json::object& status, std::string_view list) {
+Result<std::string> amount(const json::object& status, std::string_view list,
+                           std::string_view resource) {
   const json::object* amounts = TRY(object_field(status, Path() / "status", list));
   if (amounts == nullptr) return std::string();
-  return TRY(string_field(*amounts, Path() / "status" / list, "cpu"));
+  return TRY(string_field(*amounts, Path() / "status" / list, resource));
 }
 
 Result<void> read_metadata(const json::object& object, NodeSummary& summary) {
@@ -90,7 +93,15 @@ Result<void> read_metadata(const json::object& object, NodeSummary& summary) {
 }  // namespace
 
 json::object to_json(const NodeView& view) {
-  json::object info{{"operatingSystem", "linux"},
+  json::array addresses;
+  addresses.push_back(json::object{{"type", "InternalIP"}, {"address", "127.0.0.1"}});
+  addresses.push_back(json::object{{"type", "Hostname"}, {"address", view.name}});
+  json::object info{{"machineID", view.machine_id},
+                    {"systemUUID", ""},
+                    {"bootID", view.boot_id},
+                    {"osImage", view.os_image},
+                    {"kubeProxyVersion", ""},
+                    {"operatingSystem", "linux"},
                     {"architecture", view.architecture},
                     {"kernelVersion", view.kernel},
                     {"kubeletVersion", "corehold-v" + view.version},
@@ -102,6 +113,7 @@ json::object to_json(const NodeView& view) {
           {"status", json::object{{"capacity", amounts(view, view.cpus)},
                                   {"allocatable", amounts(view, view.cpus - view.reserved_cpus)},
                                   {"conditions", conditions_json(view)},
+                                  {"addresses", std::move(addresses)},
                                   {"nodeInfo", std::move(info)}}}};
 }
 
@@ -118,8 +130,9 @@ Result<NodeSummary> node_summary(const json::value& node) {
   TRY(read_metadata(*object, summary));
   const json::object* status = TRY(object_field(*object, Path(), "status"));
   if (status == nullptr) return summary;
-  summary.cpus = TRY(cpu_amount(*status, "capacity"));
-  summary.allocatable = TRY(cpu_amount(*status, "allocatable"));
+  summary.cpus = TRY(amount(*status, "capacity", "cpu"));
+  summary.allocatable = TRY(amount(*status, "allocatable", "cpu"));
+  summary.memory = TRY(amount(*status, "capacity", "memory"));
   const Path path = Path() / "status";
   if (const json::object* ready = TRY(condition(*status, "Ready"))) {
     summary.status =
@@ -130,6 +143,8 @@ Result<NodeSummary> node_summary(const json::value& node) {
   }
   if (const json::object* info = TRY(object_field(*status, path, "nodeInfo"))) {
     summary.version = TRY(string_field(*info, path / "nodeInfo", "kubeletVersion"));
+    summary.kernel = TRY(string_field(*info, path / "nodeInfo", "kernelVersion"));
+    summary.architecture = TRY(string_field(*info, path / "nodeInfo", "architecture"));
   }
   return summary;
 }

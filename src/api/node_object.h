@@ -18,13 +18,17 @@ namespace corehold {
 
 struct NodeView {
   std::string name{};
+  std::string uid{};
   std::uint64_t resource_version = 0;
   std::chrono::milliseconds created_at{};  // since the Unix epoch
   std::chrono::milliseconds since{};       // when it last became ready, or stopped being so
   std::string version{};                   // "0.1.0"
   std::string kernel{};                    // "6.1.0-18-amd64"
   std::string architecture{};              // "amd64"
-  int cpus = 0;                            // of the machine
+  std::string os_image{};                  // "Debian GNU/Linux 12 (bookworm)"
+  std::string machine_id{};
+  std::string boot_id{};
+  int cpus = 0;  // of the machine
   int reserved_cpus = 0;
   std::int64_t memory = 0;  // bytes; 0: not known
   std::string policy{};     // "static", "none"
@@ -48,6 +52,9 @@ struct NodeSummary {
   std::string note{};
   std::string version{};
   std::chrono::milliseconds created_at{};
+  std::string memory{};  // capacity
+  std::string kernel{};
+  std::string architecture{};
 };
 
 // Fails with kInvalid, naming the field.

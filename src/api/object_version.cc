@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "api/json_erase.h"
 #include "api/json_look.h"
 #include "base/check.h"
 
@@ -31,8 +32,7 @@ std::string head_of(std::string_view kind) {
 
 ObjectVersion::ObjectVersion(Resource resource, json::object object, std::uint64_t version)
     : resource_(resource), version_(version) {
-  object.erase("kind");
-  object.erase("apiVersion");
+  erase_members(object, {"kind", "apiVersion"});
   set_version(object, version);
   namespace_ = look_text(object, {"metadata", "namespace"});
   name_ = look_text(object, {"metadata", "name"});

@@ -23,7 +23,11 @@ struct Condition {
 };
 
 json::object to_json(const Condition& condition) {
-  json::object object{{"type", condition.type}, {"status", condition.holds ? "True" : "False"}};
+  // Times that are not known are written too, as an API server does: `kubectl diff` compares.
+  json::object object{{"type", condition.type},
+                      {"status", condition.holds ? "True" : "False"},
+                      {"lastProbeTime", nullptr},
+                      {"lastTransitionTime", nullptr}};
   if (condition.since.count() != 0) object["lastTransitionTime"] = time_text(condition.since);
   if (!condition.reason.empty()) object["reason"] = condition.reason;
   if (!condition.message.empty()) object["message"] = condition.message;
@@ -66,7 +70,7 @@ Condition scheduled(const PodView& view) {
   return {.type = "PodScheduled",
           .holds = false,
           .since = view.created_at,
-          .reason = view.reason.empty() ? "Unschedulable" : view.reason,
+          .reason = view.reason,
           .message = view.message};
 }
 

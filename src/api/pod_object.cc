@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "api/json_look.h"
 #include "api/time_text.h"
 #include "pod/json_field.h"
 #include "pod/pod_json.h"
@@ -114,8 +115,32 @@ json::array statuses_json(const PodView& view, const std::vector<Container>& con
   return statuses;
 }
 
+// Asking for the deletion counts as one.
+std::uint64_t generation_of(const PodView& view) {
+  return view.generation + (view.deleted_at.count() != 0 ? 1 : 0);
+}
+
+// The node's own, and those of other types that somebody has written into the status.
+json::array all_conditions(const PodView& view) {
+  json::array conditions = pod_conditions(view);
+  for (json::value& condition : conditions) {
+    condition.as_object()["observedGeneration"] = generation_of(view);
+  }
+  const std::size_t own = conditions.size();
+  for (const json::value& other : look_array(view.pod.raw, {"status", "conditions"})) {
+    const std::string_view type = look_text(as_object_or_empty(other), {"type"});
+    const bool is_own = std::any_of(
+        conditions.begin(), std::next(conditions.begin(), static_cast<std::ptrdiff_t>(own)),
+        [&](const json::value& mine) { return look_text(mine.as_object(), {"type"}) == type; });
+    if (!type.empty() && !is_own) conditions.push_back(other);
+  }
+  return conditions;
+}
+
 json::object pod_status(const PodView& view) {
-  json::object status{{"phase", view.phase}, {"conditions", pod_conditions(view)}};
+  json::object status{{"observedGeneration", generation_of(view)},
+                      {"phase", view.phase},
+                      {"conditions", all_conditions(view)}};
   // Why a pod waits is in its condition PodScheduled.
   if (view.phase == "Failed" && !view.reason.empty()) status["reason"] = view.reason;
   if (view.phase == "Failed" && !view.message.empty()) status["message"] = view.message;
@@ -135,6 +160,7 @@ void put_metadata(json::object& object, const PodView& view) {
   json::object& metadata = value.get_object();
   metadata["uid"] = view.pod.uid;
   metadata["resourceVersion"] = fmt::to_string(view.resource_version);
+  metadata["generation"] = generation_of(view);
   put_time(metadata, "creationTimestamp", view.created_at);
   if (view.deleted_at.count() != 0) {
     // As Kubernetes means it: the time by which it is to be gone.

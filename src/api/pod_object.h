@@ -53,6 +53,7 @@ struct PodView {
   std::string message{};   // the same for people
   bool scheduled = false;  // it has been admitted, or has failed after that
   std::uint64_t resource_version = 0;
+  std::uint64_t generation = 1;  // of the spec; the node always knows the newest
   std::chrono::milliseconds created_at{};
   std::chrono::milliseconds deleted_at{};  // when its deletion was asked for
   std::chrono::seconds grace{};            // from then on

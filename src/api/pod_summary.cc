@@ -80,8 +80,12 @@ Result<PodSummary> pod_summary(const json::value& pod) {
     summary.created_at = TRY(time_field(*metadata, at, "creationTimestamp"));
     summary.deleting = field(*metadata, "deletionTimestamp") != nullptr;
   }
+  if (const json::object* spec = TRY(object_field(*object, path, "spec"))) {
+    summary.node = TRY(string_field(*spec, path / "spec", "nodeName"));
+  }
   const json::object* status = TRY(object_field(*object, path, "status"));
   if (status == nullptr) return summary;
+  summary.qos = TRY(string_field(*status, path / "status", "qosClass"));
   summary.phase = TRY(string_field(*status, path / "status", "phase"));
   summary.message = TRY(string_field(*status, path / "status", "message"));
   if (summary.message.empty()) summary.message = TRY(waits_for(*status));

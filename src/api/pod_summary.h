@@ -26,6 +26,8 @@ struct PodSummary {
   int restarts = 0;
   std::chrono::milliseconds created_at{};  // since the Unix epoch; zero: not known
   bool deleting = false;
+  std::string qos{};   // "Guaranteed", ...
+  std::string node{};  // where it is
 };
 
 // Fails with kInvalid, naming the field.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "api/json_read.h"
+#include "base/utf8.h"
 
 namespace corehold {
 namespace {
@@ -18,8 +19,9 @@ struct Row {
   Code code;  // of ours, for a client
 };
 
-constexpr std::array<Row, 16> kTable{{
+constexpr std::array<Row, 17> kTable{{
     {StatusReason::kBadRequest, 400, "BadRequest", Code::kInvalid},
+    {StatusReason::kUnauthorized, 401, "Unauthorized", Code::kUnsupported},
     {StatusReason::kForbidden, 403, "Forbidden", Code::kUnsupported},
     {StatusReason::kNotFound, 404, "NotFound", Code::kNotFound},
     {StatusReason::kMethodNotAllowed, 405, "MethodNotAllowed", Code::kUnsupported},
@@ -55,13 +57,26 @@ StatusReason reason_from(std::string_view name, std::int64_t http) {
   return http >= 400 && http < 500 ? StatusReason::kBadRequest : StatusReason::kInternal;
 }
 
+// Messages quote what clients send; what is not UTF-8 in it is shown as Go shows it, for JSON
+// cannot carry it.
+std::string as_utf8(const std::string& text) {
+  std::string valid;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = rune_length(text, at);
+    if (length == 0) valid += "\xef\xbf\xbd";
+    valid.append(text, at, length);
+    at += std::max<std::size_t>(length, 1);
+  }
+  return valid;
+}
+
 json::array causes_json(const std::vector<StatusCause>& causes) {
   json::array list;
   for (const StatusCause& cause : causes) {
     json::object one;
     if (!cause.reason.empty()) one["reason"] = cause.reason;
-    if (!cause.message.empty()) one["message"] = cause.message;
-    if (!cause.field.empty()) one["field"] = cause.field;
+    if (!cause.message.empty()) one["message"] = as_utf8(cause.message);
+    if (!cause.field.empty()) one["field"] = as_utf8(cause.field);
     list.push_back(std::move(one));
   }
   return list;
@@ -118,10 +133,10 @@ json::object to_json(const ApiStatus& status) {
                       {"apiVersion", "v1"},
                       {"metadata", std::move(metadata)},
                       {"status", "Failure"},
-                      {"message", status.message}};
+                      {"message", as_utf8(status.message)}};
   if (status.reason != StatusReason::kNone) object["reason"] = name_of(status.reason);
   json::object details;
-  if (!status.name.empty()) details["name"] = status.name;
+  if (!status.name.empty()) details["name"] = as_utf8(status.name);
   if (!status.group.empty()) details["group"] = status.group;
   if (!status.kind.empty()) details["kind"] = status.kind;
   if (!status.causes.empty()) details["causes"] = causes_json(status.causes);

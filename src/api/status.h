@@ -18,6 +18,7 @@ namespace corehold {
 
 enum class StatusReason {
   kBadRequest,        // 400: the request cannot be understood
+  kUnauthorized,      // 401: nobody knows who asks
   kForbidden,         // 403: not by this caller
   kNotFound,          // 404
   kMethodNotAllowed,  // 405

@@ -11,19 +11,13 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array kReasons{StatusReason::kBadRequest,
-                              StatusReason::kForbidden,
-                              StatusReason::kNotFound,
-                              StatusReason::kMethodNotAllowed,
-                              StatusReason::kAlreadyExists,
-                              StatusReason::kConflict,
-                              StatusReason::kExhausted,
-                              StatusReason::kTooLarge,
-                              StatusReason::kUnsupportedMedia,
-                              StatusReason::kInvalid,
-                              StatusReason::kInternal,
-                              StatusReason::kUnavailable,
-                              StatusReason::kNone};
+constexpr std::array kReasons{StatusReason::kBadRequest,       StatusReason::kUnauthorized,
+                              StatusReason::kForbidden,        StatusReason::kNotFound,
+                              StatusReason::kMethodNotAllowed, StatusReason::kAlreadyExists,
+                              StatusReason::kConflict,         StatusReason::kExhausted,
+                              StatusReason::kTooLarge,         StatusReason::kUnsupportedMedia,
+                              StatusReason::kInvalid,          StatusReason::kInternal,
+                              StatusReason::kUnavailable,      StatusReason::kNone};
 
 TEST(ApiStatus, ComesBackAsItWent) {
   for (const StatusReason reason : kReasons) {
@@ -67,6 +61,19 @@ TEST(ApiStatus, MayHaveNoReasonOrEmptyDetails) {
   const ApiStatus status{.reason = StatusReason::kInvalid, .message = "no", .has_details = true};
   EXPECT_EQ(json::serialize(to_json(status).at("details")), "{}");
   EXPECT_EQ(*status_from_json(to_json(status)), status);
+}
+
+TEST(ApiStatus, IsUtf8WhateverItQuotes) {
+  const json::object object = to_json({.message = "bad \xff\xfe, good \xc3\xa9",
+                                       .kind = "pods",
+                                       .name = "\xc3",
+                                       .causes = {{.message = "\x80", .field = "a[\xf0]"}}});
+  EXPECT_EQ(object.at("message").as_string(), "bad \xef\xbf\xbd\xef\xbf\xbd, good \xc3\xa9");
+  const json::object& details = object.at("details").as_object();
+  EXPECT_EQ(details.at("name").as_string(), "\xef\xbf\xbd");
+  const json::object& cause = details.at("causes").at(0).as_object();
+  EXPECT_EQ(cause.at("message").as_string(), "\xef\xbf\xbd");
+  EXPECT_EQ(cause.at("field").as_string(), "a[\xef\xbf\xbd]");
 }
 
 TEST(ApiStatus, EveryCodeHasAnHttpCodeAndComesBackNearEnough) {

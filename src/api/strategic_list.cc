@@ -176,11 +176,11 @@ ApiResult<json::array> merge_objects(json::array original, json::array patch,
   return original;
 }
 
-json::array merge_scalars(json::array original, const json::array& patch) {
+json::array merge_scalars(const json::array& original, const json::array& patch) {
   std::unordered_set<std::string> seen;
   json::array merged;
   merged.reserve(original.size() + patch.size());
-  for (const json::array* list : {static_cast<const json::array*>(&original), &patch}) {
+  for (const json::array* list : {&original, &patch}) {
     for (const json::value& element : *list) {
       if (seen.insert(json::serialize(element)).second) merged.push_back(element);
     }

@@ -5,7 +5,9 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "cli/kubeconfig.h"
 #include "pod/pod_json.h"
+#include "sys/socket_address.h"
 
 namespace corehold {
 namespace {
@@ -13,6 +15,19 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kUnix = "unix:";
+constexpr std::string_view kHttps = "https://";
+constexpr std::string_view kHttpsPort = ":443";
+
+// Of "https://HOST:PORT", or without the port.
+Result<SocketAddress> https_address(const std::string& server) {
+  std::string text = server.starts_with(kHttps) ? server.substr(kHttps.size()) : "";
+  if (text.ends_with('/')) text.pop_back();
+  const std::size_t colon = text.rfind(':');
+  const bool has_port = colon != std::string::npos && text.find(']', colon) == std::string::npos;
+  auto address = parse_socket_address(has_port ? text : text.append(kHttpsPort));
+  if (address) return address;
+  return Error{Code::kInvalid, fmt::format("server {:?} must be https://HOST:PORT", server)};
+}
 
 // What an answer that is no success says.
 ApiStatus failure_of(int status, const std::string& body) {
@@ -31,20 +46,48 @@ void add_agent_options(CLI::App& command, AgentAddress& address) {
                   fmt::format("The agent's directory (default: {})", kDefaultRoot))
       ->type_name("DIR");
   command
-      .add_option("--server", address.server, "The agent's socket, instead of the one in --root")
-      ->type_name("unix:PATH");
+      .add_option("--server", address.server,
+                  "The agent: unix:PATH or https://HOST:PORT (default: the socket in --root)")
+      ->type_name("URL");
+  command
+      .add_option("--kubeconfig", address.kubeconfig,
+                  "Authority and token for https (default: kubeconfig in --root), and the server "
+                  "unless --server says it")
+      ->type_name("FILE");
 }
 
 Result<AgentClient> AgentClient::at(const AgentAddress& address) {
-  if (address.server.empty()) return AgentClient(address.root + "/run/corehold.sock");
-  if (!address.server.starts_with(kUnix) || address.server.size() == kUnix.size()) {
-    return Error{Code::kInvalid, fmt::format("--server {:?} must be unix:PATH", address.server)};
+  const std::string& server = address.server;
+  if (server.starts_with(kUnix) && server.size() > kUnix.size()) {
+    return AgentClient(HttpEndpoint{.socket_path = server.substr(kUnix.size())});
   }
-  return AgentClient(address.server.substr(kUnix.size()));
+  if (server.empty() && address.kubeconfig.empty()) {
+    return AgentClient(HttpEndpoint{.socket_path = address.root + "/run/corehold.sock"});
+  }
+  // Before anything is read: a mistake in the option is told first.
+  if (!server.empty() && !server.starts_with(kHttps)) {
+    return Error{Code::kInvalid,
+                 fmt::format("--server {:?} must be unix:PATH or https://HOST:PORT", server)};
+  }
+  const std::string file =
+      address.kubeconfig.empty() ? address.root + "/kubeconfig" : address.kubeconfig;
+  auto credentials = read_kubeconfig(file);
+  if (!credentials && address.kubeconfig.empty()) {
+    return Error{credentials.error().code,
+                 fmt::format("{}; give the agent's with --kubeconfig FILE, {} needs its authority "
+                             "and token",
+                             credentials.error().message, server)};
+  }
+  if (!credentials) return credentials.error();
+  const SocketAddress place = TRY(https_address(server.empty() ? credentials->server : server));
+  return AgentClient(HttpEndpoint{.host = place.host,
+                                  .port = place.port,
+                                  .authority = std::move(credentials->authority),
+                                  .token = std::move(credentials->token)});
 }
 
 Result<ApiAnswer> AgentClient::ask(const HttpQuestion& question) const {
-  const HttpAnswer answer = TRY(corehold::ask(path_, question));
+  const HttpAnswer answer = TRY(corehold::ask(endpoint_, question));
   if (answer.status < 200 || answer.status > 299) {
     return ApiAnswer{.failure = failure_of(answer.status, answer.body)};
   }
@@ -64,7 +107,7 @@ Result<json::value> AgentClient::get(const std::string& target) const {
 }
 
 Result<HttpStream> AgentClient::open(const HttpQuestion& question) const {
-  HttpStream stream = TRY(open_stream(path_, question));
+  HttpStream stream = TRY(open_stream(endpoint_, question));
   if (stream.status() >= 200 && stream.status() <= 299) return stream;
   const std::string body = TRY(stream.rest());
   return error_of(failure_of(stream.status(), body));

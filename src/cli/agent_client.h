@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How commands reach the agent: where it is, and its API over the socket there.
+// How commands reach the agent: where it is, and its API over the socket there or over TLS.
 #pragma once
 
 #include <optional>
@@ -24,10 +24,11 @@ inline constexpr std::string_view kDefaultRoot = "/var/lib/corehold";
 // As the options give it.
 struct AgentAddress {
   std::string root{kDefaultRoot};
-  std::string server{};  // "unix:PATH"; "": the socket under root
+  std::string server{};      // "unix:PATH" or "https://HOST:PORT"; "": the socket under root
+  std::string kubeconfig{};  // with the authority and token for https; "": that under root
 };
 
-// Adds --root and --server.
+// Adds --root, --server and --kubeconfig.
 void add_agent_options(CLI::App& command, AgentAddress& address);
 
 // What the API has said: the answer's body, or why not.
@@ -38,10 +39,13 @@ struct ApiAnswer {
 
 class AgentClient {
  public:
-  // Fails with kInvalid for a server that is no unix:PATH.
+  // With a kubeconfig and no server, it is the kubeconfig's. Fails with kInvalid for a server
+  // that is neither unix:PATH nor https://HOST:PORT, and as read_kubeconfig() for https.
   static Result<AgentClient> at(const AgentAddress& address);
 
-  const std::string& socket_path() const { return path_; }
+  const HttpEndpoint& endpoint() const { return endpoint_; }
+  // Whether it is on this machine, and knows who asks.
+  bool is_local() const { return !endpoint_.socket_path.empty(); }
 
   // Fails with kNotFound when no agent listens, kIo when it goes away, and kCorrupt when it
   // answers what is no JSON.
@@ -54,9 +58,9 @@ class AgentClient {
   Result<HttpStream> open(const HttpQuestion& question) const;
 
  private:
-  explicit AgentClient(std::string path) : path_(std::move(path)) {}
+  explicit AgentClient(HttpEndpoint endpoint) : endpoint_(std::move(endpoint)) {}
 
-  std::string path_;
+  HttpEndpoint endpoint_;
 };
 
 // "/api/v1/namespaces/NS/pods" and, with a name, "/NAME" after it; escaped.

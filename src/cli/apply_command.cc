@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // corehold apply
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -12,98 +10,137 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "api/json_look.h"
 #include "base/code.h"
 #include "cli/agent_client.h"
 #include "cli/cli.h"
+#include "cli/manifest_files.h"
 #include "cli/output.h"
-#include "cli/pod_difference.h"
 #include "cli/pod_warnings.h"
+#include "cli/three_way_patch.h"
 #include "pod/pod_json.h"
-#include "pod/pod_yaml.h"
-#include "sys/file.h"
 
 namespace corehold {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kMaxManifestBytes = std::size_t{4} << 20U;
+// What was applied last, where kubectl apply keeps it too: either may go on where the other
+// has been.
+constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 struct Arguments {
   AgentAddress agent{};
-  std::vector<std::string> files{};
-  std::string namespace_name{};
+  ManifestFiles manifests{};
 };
 
 constexpr const char* kFooter =
-    "FILE is YAML or JSON with one pod or several, or - for standard input. Pods that are there\n"
-    "already stay as they are; one that is asked for differently has to be deleted first. A pod\n"
-    "that does not fit yet is created and waits: corehold get pods tells what for.\n"
+    "FILE is YAML or JSON with one pod or several, or - for standard input. Pods that are not\n"
+    "there are created; of those that are, what the manifest says otherwise than the last time is\n"
+    "changed and the rest left alone, as kubectl apply does it. Labels and annotations can always\n"
+    "be changed, most of a spec cannot: such a pod has to be deleted first. A pod that does not\n"
+    "fit yet is created and waits: corehold get pods tells what for.\n"
     "\n"
     "Examples:\n"
     "  corehold apply -f pods.yaml\n"
     "  corehold apply -n db -f pg.yaml -f pgbouncer.yaml\n"
     "  generate-pods | corehold apply -f -";
 
-Result<std::vector<Pod>> read_pods(const std::string& file) {
-  const bool is_stdin = file == "-";
-  const std::string name = is_stdin ? "standard input" : file;
-  const std::string text = is_stdin ? TRY(read_stream(STDIN_FILENO, name, kMaxManifestBytes))
-                                    : TRY(read_file(file, kMaxManifestBytes));
-  auto pods = read_manifest(text);
-  if (!pods) return wrap(name, pods.error());
-  return pods;
-}
-
-// The namespace that the pod itself names, as read_manifest() has filled in the usual one.
-std::string own_namespace(const Pod& pod) {
-  const json::value* metadata = pod.raw.if_contains("metadata");
-  const json::object* object = metadata == nullptr ? nullptr : metadata->if_object();
-  const json::value* found = object == nullptr ? nullptr : object->if_contains("namespace");
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
-}
-
-Result<std::vector<Pod>> read_all(const Arguments& arguments) {
-  std::vector<Pod> all;
-  for (const std::string& file : arguments.files) {
-    for (Pod& pod : TRY(read_pods(file))) {
-      if (!arguments.namespace_name.empty()) {
-        const std::string own = own_namespace(pod);
-        if (!own.empty() && own != arguments.namespace_name) {
-          return Error{Code::kConflict, fmt::format("{}: pod {} is not in namespace {} of -n", file,
-                                                    display_name(pod), arguments.namespace_name)};
-        }
-        pod.namespace_name = arguments.namespace_name;
-      }
-      all.push_back(std::move(pod));
-    }
+// By key, however deep: the same manifest always gives the same text.
+json::value sorted(const json::value& value) {
+  if (const json::array* array = value.if_array()) {
+    json::array items;
+    for (const json::value& item : *array) items.push_back(sorted(item));
+    return items;
   }
-  return all;
+  const json::object* object = value.if_object();
+  if (object == nullptr) return value;
+  std::vector<std::string> keys;
+  for (const auto& member : *object) keys.emplace_back(member.key());
+  std::sort(keys.begin(), keys.end());
+  json::object members;
+  for (const std::string& key : keys) members[key] = sorted(object->at(key));
+  return members;
 }
 
-// What has become of it: "created", "unchanged".
+json::object& object_in(json::object& object, std::string_view key) {
+  json::value& value = object[key];
+  return value.is_object() ? value.get_object() : value.emplace_object();
+}
+
+// The pod as it is asked for, with a note of that for the next time.
+json::object wanted_of(const Pod& pod) {
+  json::object wanted = pod.raw;
+  wanted["apiVersion"] = "v1";
+  wanted["kind"] = "Pod";
+  wanted.erase("status");
+  json::object& metadata = object_in(wanted, "metadata");
+  metadata["namespace"] = pod.namespace_name;
+  json::object& annotations = object_in(metadata, "annotations");
+  annotations.erase(kLastApplied);
+  std::string note = json::serialize(sorted(wanted)) + "\n";
+  object_in(object_in(wanted, "metadata"), "annotations")[kLastApplied] = std::move(note);
+  return wanted;
+}
+
+// What the note of a pod that is there says; empty: there is none that can be read.
+json::object applied_to(const json::object& current) {
+  const json::object* annotations = look_object(current, {"metadata", "annotations"});
+  const json::value* note =
+      annotations == nullptr ? nullptr : annotations->if_contains(kLastApplied);
+  if (note == nullptr || !note->is_string()) return {};
+  auto applied = parse_json(note->get_string());
+  return applied && applied->is_object() ? std::move(applied->get_object()) : json::object();
+}
+
+Result<std::string> change(const AgentClient& client, const Pod& pod, const json::object& current) {
+  if (look(current, {"metadata", "deletionTimestamp"}) != nullptr) {
+    return Error{Code::kConflict, "it is being deleted; apply it again when it is gone"};
+  }
+  const json::object applied = applied_to(current);
+  const json::object wanted = wanted_of(pod);
+  const json::object patch =
+      three_way_patch("Pod", {.applied = applied, .wanted = wanted, .current = current});
+  if (patch.empty()) return std::string("unchanged");
+  const ApiAnswer answer =
+      TRY(client.ask({.method = "PATCH",
+                      .target = pods_target(pod.namespace_name, pod.name) +
+                                "?fieldManager=corehold-client-side-apply",
+                      .body = json::serialize(patch),
+                      .content_type = "application/strategic-merge-patch+json"}));
+  if (!answer.failure) {
+    const bool same = look_text(as_object_or_empty(answer.body), {"metadata", "resourceVersion"}) ==
+                      look_text(current, {"metadata", "resourceVersion"});
+    return std::string(same ? "unchanged" : "configured");
+  }
+  Error error = error_of(*answer.failure);
+  if (answer.failure->reason == StatusReason::kInvalid ||
+      answer.failure->reason == StatusReason::kForbidden) {
+    error.message += fmt::format("; corehold delete pod {} first", display_name(pod));
+  }
+  return error;
+}
+
+// What has become of it: "created", "configured", "unchanged".
 Result<std::string> apply_one(const AgentClient& client, const Pod& pod) {
+  const ApiAnswer there = TRY(client.ask({.target = pods_target(pod.namespace_name, pod.name)}));
+  if (!there.failure && !there.body.is_object()) {
+    return Error{Code::kCorrupt, "the agent's answer is no pod"};
+  }
+  if (!there.failure) return change(client, pod, there.body.get_object());
+  if (there.failure->reason != StatusReason::kNotFound) return error_of(*there.failure);
   const ApiAnswer made = TRY(client.ask(
-      {.method = "POST", .target = pods_target(pod.namespace_name), .body = write_json(pod)}));
-  if (!made.failure) return std::string("created");
-  if (made.failure->reason != StatusReason::kAlreadyExists) return error_of(*made.failure);
-  const json::value found = TRY(client.get(pods_target(pod.namespace_name, pod.name)));
-  if (!found.is_object()) return Error{Code::kCorrupt, "the agent's answer is no pod"};
-  const Pod there = TRY(pod_from_json(found.get_object()));
-  const std::string difference = difference_between(there, pod);
-  if (difference.empty()) return std::string("unchanged");
-  return Error{Code::kConflict,
-               fmt::format("it is there already, with another {}; corehold delete pod {} first",
-                           difference, display_name(pod))};
+      {.method = "POST",
+       .target = pods_target(pod.namespace_name) + "?fieldManager=corehold-client-side-apply",
+       .body = json::serialize(wanted_of(pod))}));
+  if (made.failure) return error_of(*made.failure);
+  return std::string("created");
 }
 
 int run(const Arguments& arguments) {
   const auto client = AgentClient::at(arguments.agent);
-  if (!client) {
-    complain(client.error().message);
-    return kExitUsage;
-  }
-  const auto pods = read_all(arguments);
+  if (!client) return fail_usage(client.error(), "apply");
+  const auto pods = read_manifests(arguments.manifests);
   if (!pods) return fail(pods.error());
   int code = kExitDone;
   for (const Pod& pod : *pods) {
@@ -118,7 +155,7 @@ int run(const Arguments& arguments) {
     const int written =
         answer(fmt::format("pod {} {}\n", on_one_line(display_name(pod)), *outcome));
     code = std::max(code, written);
-    if (*outcome != "created") continue;
+    if (*outcome == "unchanged") continue;
     for (const std::string& warning : warnings_of(pod)) {
       complain(fmt::format("warning: pod {}: {}", display_name(pod), warning));
     }
@@ -129,14 +166,15 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_apply(CLI::App& root, int& exit_code) {
-  CLI::App* command = root.add_subcommand("apply", "Create pods from a manifest");
+  CLI::App* command = root.add_subcommand("apply", "Create pods from a manifest, or change them");
   const auto arguments = std::make_shared<Arguments>();  // outlives this call, with the callback
-  command->add_option("-f,--filename", arguments->files, "The manifest; may be given again")
+  command
+      ->add_option("-f,--filename", arguments->manifests.files, "The manifest; may be given again")
       ->required()
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
-      ->add_option("-n,--namespace", arguments->namespace_name,
+      ->add_option("-n,--namespace", arguments->manifests.namespace_name,
                    "Namespace of pods that name none (default: default)")
       ->type_name("NAMESPACE");
   add_agent_options(*command, arguments->agent);

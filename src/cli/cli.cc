@@ -55,6 +55,7 @@ int run_cli(const CliOptions& options, int argc, char** argv) {
         "  corehold run --cpus 4 -- ./app          a command on CPUs of its own\n"
         "  corehold apply -f pods.yaml             pods for the node\n"
         "  corehold get cpus                       who holds which CPUs\n"
+        "  corehold describe pod web               what a pod has, and why\n"
         "  corehold plan -f pods.yaml              who would, without a node\n"
         "  corehold topology -o svg > host.svg     this machine as a picture\n"
         "  corehold checkpoint show FILE           who holds which CPUs, from the file\n"

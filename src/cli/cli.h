@@ -18,6 +18,12 @@ namespace corehold {
 void add_apply(CLI::App& root, int& exit_code);
 void add_checkpoint(CLI::App& root, int& exit_code);
 void add_config(CLI::App& root, int& exit_code);
+void add_complete(CLI::App& root, int& exit_code);
+void add_completion(CLI::App& root, int& exit_code);
+void add_describe(CLI::App& root, int& exit_code);
+void add_hold(CLI::App& root, int& exit_code);
+void add_launcher(CLI::App& root, int& exit_code);
+void add_manual(CLI::App& root, int& exit_code);
 void add_monitor(CLI::App& root, int& exit_code);
 void add_delete(CLI::App& root, int& exit_code);
 void add_get(CLI::App& root, int& exit_code);

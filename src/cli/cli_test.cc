@@ -27,11 +27,26 @@ TEST(Cli, HelpShowsValuesAndNoTypeNames) {
   EXPECT_NE(convert.find("\n  FILE        "), std::string::npos) << convert;
   EXPECT_NE(convert.find("\n  --to v2|v3|v4        "), std::string::npos) << convert;
   EXPECT_NE(convert.find("; required\n"), std::string::npos) << convert;
-  for (const char* arguments :
-       {"--help", "topology --help", "checkpoint --help", "checkpoint show --help",
-        "checkpoint convert --help", "config --help", "config check --help", "run --help",
-        "apply --help", "get --help", "get cpus --help", "get pods --help", "get nodes --help",
-        "get events --help", "logs --help", "delete --help", "delete pod --help"}) {
+  for (const char* arguments : {"--help",
+                                "topology --help",
+                                "checkpoint --help",
+                                "checkpoint show --help",
+                                "checkpoint convert --help",
+                                "config --help",
+                                "config check --help",
+                                "run --help",
+                                "apply --help",
+                                "get --help",
+                                "get cpus --help",
+                                "get pods --help",
+                                "get nodes --help",
+                                "get events --help",
+                                "describe --help",
+                                "describe pod --help",
+                                "describe node --help",
+                                "logs --help",
+                                "delete --help",
+                                "delete pod --help"}) {
     const std::string help = run(arguments).text;
     EXPECT_NE(help.find("Usage: corehold"), std::string::npos) << arguments;
     for (const char* noise : {" TEXT", "REQUIRED", "Excludes:", ":{"}) {
@@ -49,8 +64,23 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
   };
   const Case cases[] = {
       {"get", "no get command given; there are cpus, pods, nodes, events", "corehold get"},
-      {"get pod a b", "unexpected argument \"b\"", "corehold get pods"},
-      {"delete pod", "POD is required", "corehold delete pod"},
+      {"get pod a b -w", "-w goes with one name or with none; -l chooses several",
+       "corehold get pods"},
+      {"get pod a -l x=y", "names and selectors cannot be given together", "corehold get pods"},
+      {"get pod a -A",
+       "names and -A cannot be given together; NAMESPACE/NAME is a pod of any namespace",
+       "corehold get pods"},
+      {"get cpus -w -o svg", "-w and -o svg cannot be given together: a picture does not go on",
+       "corehold get cpus"},
+      {"get pods --wtach", "unknown option \"--wtach\"; did you mean --watch?",
+       "corehold get pods"},
+      {"describe", "no describe command given; there are pod, node", "corehold describe"},
+      {"delete", "no delete command given; there is pod, and -f FILE", "corehold delete"},
+      {"delete pod", "name the pods, or choose them with -l, --field-selector or --all",
+       "corehold delete pod"},
+      {"delete pod web --all", "--all goes with neither names nor selectors",
+       "corehold delete pod"},
+      {"delete -f x pod web", "-f and pod cannot be given together", "corehold delete"},
       {"apply", "--filename is required", "corehold apply"},
       {"logs", "POD is required", "corehold logs"},
       {"run --cpus 1", "COMMAND... is required", "corehold run"},
@@ -60,7 +90,7 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
        "corehold run"},
       {"run -- echo x", "--cpus is required", "corehold run"},
       {"run echo x", "--cpus is required", "corehold run"},
-      {"run --cpu 2 -- true", "unknown option \"--cpu\"", "corehold run"},
+      {"run --cpu 2 -- true", "unknown option \"--cpu\"; did you mean --cpus?", "corehold run"},
       {"--root /tmp get cpus",
        "option \"--root\" comes after the whole command, as in corehold get cpus --root ...",
        "corehold get cpus"},
@@ -68,8 +98,10 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
        "option \"--root\" comes after the whole command, as in corehold get cpus --root ...",
        "corehold get cpus"},
       {"--bogus", "unknown option \"--bogus\"", "corehold"},
-      {"topology --sorce x", "unknown option \"--sorce\"", "corehold topology"},
-      {"topology --sorce=x", "unknown option \"--sorce\"", "corehold topology"},
+      {"topology --sorce x", "unknown option \"--sorce\"; did you mean --source?",
+       "corehold topology"},
+      {"topology --sorce=x", "unknown option \"--sorce\"; did you mean --source?",
+       "corehold topology"},
       {"topology -x", "unknown option \"-x\"", "corehold topology"},
       {"topology here", "unexpected argument \"here\"", "corehold topology"},
       {"topology -- here", "unexpected argument \"here\"", "corehold topology"},
@@ -86,7 +118,8 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
        "corehold checkpoint"},
       {"checkpoint show", "FILE is required", "corehold checkpoint show"},
       {"checkpoint convert F", "--to is required", "corehold checkpoint convert"},
-      {"checkpoint convert F --too v2", "unknown option \"--too\"", "corehold checkpoint convert"},
+      {"checkpoint convert F --too v2", "unknown option \"--too\"; did you mean --to?",
+       "corehold checkpoint convert"},
       {"checkpoint convert F --to", "--to needs a value: one of v2, v3, v4",
        "corehold checkpoint convert"}};
   for (const auto& [arguments, message, see] : cases) {

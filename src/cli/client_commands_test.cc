@@ -1,91 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// get, logs, delete and apply against an agent that knows a few answers.
+// get, logs and delete against an agent that knows a few answers.
 #include <fstream>
-#include <map>
 #include <string>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "api/cpu_map.h"
 #include "api/event_object.h"
 #include "api/node_object.h"
 #include "api/pod_object.h"
 #include "api/status.h"
-#include "cli/agent_testing.h"
+#include "cli/client_testing.h"
 #include "cli/testing.h"
-#include "pod/pod_json.h"
-#include "pod/pod_yaml.h"
-#include "topology/testing.h"
+#include "pod/yaml_document.h"
 
 namespace corehold {
 namespace {
 
 namespace json = boost::json;
 
-constexpr const char* kManifest = R"(
-apiVersion: v1
-kind: Pod
-metadata: {name: web, labels: {app: shop}}
-spec:
-  containers:
-  - name: main
-    command: [sleep, "1000"]
-    resources: {limits: {cpu: 2, memory: 1Gi}}
-)";
-
-using Answers = std::map<std::string, HttpResponse>;  // by "METHOD target"
-
-HttpResponse ok(const json::value& body) { return {.status = 200, .body = json::serialize(body)}; }
-
-HttpResponse refusal(StatusReason reason, const std::string& message) {
-  const ApiStatus status{.reason = reason, .message = message};
-  return {.status = http_code(status), .body = json::serialize(to_json(status))};
-}
-
-FakeAgent::Handler answering(const Answers& answers) {
-  return [answers](const HttpExchangePtr& exchange) {
-    const HttpRequest& request = exchange->request();
-    const auto found = answers.find(request.method + " " + request.target);
-    exchange->answer(found != answers.end() ? found->second
-                                            : refusal(StatusReason::kNotFound, "not found"));
-  };
-}
-
-json::object pod_object(const std::string& manifest, std::string_view phase) {
-  Pod pod = read_manifest(manifest)->front();
-  pod.uid = "7f0c1d52";
-  return to_json(
-      PodView{.pod = pod,
-              .phase = std::string(phase),
-              .scheduled = phase == "Running",
-              .created_at = std::chrono::seconds{1'700'000'000},
-              .host = "box",
-              .containers = {{.name = "main", .stage = ContainerView::Stage::kRunning}}});
-}
-
-CpuMap map_of_box() {
-  CpuMap map{.node = "box", .topology = machine("2s4c2t"), .policy = "static"};
-  map.reserved = cpus("0-1");
-  map.shared = cpus("0-1,4-15");
-  map.free = cpus("4-15");
-  map.containers = {{.namespace_name = "default",
-                     .pod = "web",
-                     .uid = "7f0c1d52",
-                     .container = "main",
-                     .assigned = cpus("2-3"),
-                     .promised = cpus("2-3"),
-                     .numa = nodes("0")}};
-  return map;
-}
-
-const std::string kPods = "/api/v1/namespaces/default/pods";
-const std::string kCpus = "/apis/corehold.dev/v1alpha1/cpus";
-
 TEST(GetCpus, ShowsTheMap) {
-  const FakeAgent agent(answering({{"GET " + kCpus, ok(to_json(map_of_box()))}}));
+  const FakeAgent agent(answering({{"GET " + kCpusPath, ok(to_json(map_of_box()))}}));
   EXPECT_EQ(run("get cpus " + agent.option()).text,
             "machine    2 sockets, 2 NUMA nodes, 8 cores, 16 CPUs\n"
             "policy     static\n"
@@ -101,11 +38,11 @@ TEST(GetCpus, ShowsTheMap) {
 }
 
 TEST(GetPods, OfANamespaceOrAllOrOne) {
-  const json::object pod = pod_object(kManifest, "Running");
-  const FakeAgent agent(answering({{"GET " + kCpus, ok(to_json(map_of_box()))},
-                                   {"GET " + kPods, ok(pod_list_json({pod}, 3))},
+  const json::object pod = pod_object(kWebManifest, "Running");
+  const FakeAgent agent(answering({{"GET " + kCpusPath, ok(to_json(map_of_box()))},
+                                   {"GET " + kPodsPath, ok(pod_list_json({pod}, 3))},
                                    {"GET /api/v1/pods", ok(pod_list_json({pod}, 3))},
-                                   {"GET " + kPods + "/web", ok(pod)}}));
+                                   {"GET " + kPodsPath + "/web", ok(pod)}}));
   for (const char* arguments : {"", "-A ", "web ", "default/web ", "-n default web "}) {
     const Outcome outcome = run(fmt::format("get pods {}{}", arguments, agent.option()));
     EXPECT_EQ(outcome.code, 0);
@@ -120,11 +57,11 @@ TEST(GetPods, OfANamespaceOrAllOrOne) {
 }
 
 TEST(GetPods, SaysWhyOneWaitsAndThatThereAreNone) {
-  json::object pod = pod_object(kManifest, "Pending");
+  json::object pod = pod_object(kWebManifest, "Pending");
   pod["status"].get_object()["conditions"] = json::array{
       json::object{{"type", "PodScheduled"}, {"status", "False"}, {"message", "no\x1b[2J room"}}};
-  const FakeAgent agent(answering({{"GET " + kCpus, ok(to_json(map_of_box()))},
-                                   {"GET " + kPods, ok(pod_list_json({pod}, 3))},
+  const FakeAgent agent(answering({{"GET " + kCpusPath, ok(to_json(map_of_box()))},
+                                   {"GET " + kPodsPath, ok(pod_list_json({pod}, 3))},
                                    {"GET /api/v1/namespaces/db/pods", ok(pod_list_json({}, 3))}}));
   EXPECT_NE(run("get pods " + agent.option()).text.find("\ndefault/web: no\\x1b[2J room\n"),
             std::string::npos);
@@ -151,7 +88,8 @@ TEST(GetNodesAndEvents, AreTables) {
   const FakeAgent agent(
       answering({{"GET /api/v1/nodes", ok(node_list_json({to_json(node)}, 3))},
                  {"GET /api/v1/nodes/box", ok(to_json(node))},
-                 {"GET /api/v1/events", ok(event_list_json({to_json(event)}, 3))}}));
+                 {"GET /api/v1/events", ok(event_list_json({to_json(event)}, 3))},
+                 {"GET /api/v1/namespaces/web/events", ok(event_list_json({}, 3))}}));
   EXPECT_EQ(run("get nodes " + agent.option()).text,
             "NAME  STATUS  CPUS  ALLOCATABLE  POLICY  CONFINEMENT  VERSION          AGE\n"
             "box   Ready   16    14           static  affinity     corehold-v0.1.0  -\n"
@@ -164,11 +102,13 @@ TEST(GetNodesAndEvents, AreTables) {
             "LAST  TYPE     REASON       OBJECT       MESSAGE\n"
             "-     Warning  FailedStart  pod/db/pg-0  no such file (x2)\n");
   EXPECT_EQ(run("get events -n web " + agent.option() + " 2>&1").text,
-            "corehold: there are no events\n");
+            "corehold: there are no events in namespace web; -A shows those of all\n");
+  EXPECT_EQ(run("get ev -A " + agent.option()).text, run("get events " + agent.option()).text);
+  EXPECT_EQ(run("get no " + agent.option()).text, run("get nodes " + agent.option()).text);
 }
 
 TEST(Get, ExplainsAnswersThatMakeNoSense) {
-  const FakeAgent agent(answering({{"GET " + kCpus, {.status = 200, .body = "<html>"}},
+  const FakeAgent agent(answering({{"GET " + kCpusPath, {.status = 200, .body = "<html>"}},
                                    {"GET /api/v1/nodes", {.status = 502, .body = "oops"}},
                                    {"GET /api/v1/pods", ok(json::object{{"kind", "Odd"}})}}));
   const auto text = [&](const std::string& what) {
@@ -206,7 +146,7 @@ TEST(Logs, StreamsTheText) {
 }
 
 TEST(Delete, WaitsUntilThePodIsGone) {
-  const std::string pod = json::serialize(pod_object(kManifest, "Running"));
+  const std::string pod = json::serialize(pod_object(kWebManifest, "Running"));
   int asked = 0;
   const FakeAgent agent([pod, asked](const HttpExchangePtr& exchange) mutable {
     const bool there = exchange->request().method == "DELETE" || ++asked < 3;
@@ -223,71 +163,153 @@ TEST(Delete, WaitsUntilThePodIsGone) {
 }
 
 TEST(Delete, DoesNotWaitWhenToldSo) {
-  const json::object pod = pod_object(kManifest, "Running");
-  const FakeAgent agent(answering({{"DELETE " + kPods + "/web?gracePeriodSeconds=1", ok(pod)}}));
+  const json::object pod = pod_object(kWebManifest, "Running");
+  const FakeAgent agent(
+      answering({{"DELETE " + kPodsPath + "/web?gracePeriodSeconds=1", ok(pod)}}));
   const Outcome outcome =
       run("delete pod web gone --now --wait=false " + agent.option() + " 2>/dev/null");
   EXPECT_EQ(outcome.text, "pod default/web is being deleted\n");
   EXPECT_EQ(outcome.code, 1) << "one of two was not there";
 }
 
-TEST(Apply, CreatesWhatIsNew) {
+TEST(GetCpus, OfChosenPodsOnly) {
+  const json::object pod = pod_object(kWebManifest, "Running");
   const FakeAgent agent(
-      answering({{"POST " + kPods,
-                  {.status = 201, .body = json::serialize(pod_object(kManifest, "Pending"))}}}));
-  const std::string file = agent.directory() + "/pods.yaml";
-  std::ofstream(file) << kManifest;
-  EXPECT_EQ(run("apply -f " + file + " " + agent.option()).text, "pod default/web created\n");
-  EXPECT_EQ(run("apply -f - " + agent.option(), "cat " + file + " |").text,
-            "pod default/web created\n");
-  const Outcome elsewhere = run("apply -n db -f " + file + " " + agent.option() + " 2>&1");
-  EXPECT_EQ(elsewhere.code, 1);
-  EXPECT_EQ(elsewhere.text, "corehold: pod db/web: not found\n");
+      answering({{"GET " + kCpusPath, ok(to_json(map_of_box()))},
+                 {"GET /api/v1/pods?labelSelector=app%3Dshop", ok(pod_list_json({pod}, 3))},
+                 {"GET /api/v1/pods?labelSelector=app%3Dno", ok(pod_list_json({}, 3))}}));
+  const std::string row = "default/web  main       2-3 ";
+  for (const char* chosen : {"web", "default/web", "-n default", "-A", "-l app=shop"}) {
+    const Outcome outcome = run(fmt::format("get cpus {} {}", chosen, agent.option()));
+    EXPECT_NE(outcome.text.find(row), std::string::npos) << chosen << "\n" << outcome.text;
+  }
+  for (const char* others : {"-n db", "-l app=no"}) {
+    const Outcome outcome = run(fmt::format("get cpus {} {}", others, agent.option()));
+    EXPECT_EQ(outcome.text.find(row), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find("exclusive  2-3        2 CPUs in 1 container\n"), std::string::npos)
+        << "what others have does not go away";
+  }
+  EXPECT_EQ(json::parse(run("get cpus -n db -o json " + agent.option()).text).at("containers"),
+            json::array());
+  EXPECT_NE(run("get cpus -n db -o svg " + agent.option()).text.find("of others"),
+            std::string::npos);
+  const Outcome none = run("get cpus gone " + agent.option() + " 2>&1");
+  EXPECT_EQ(none.code, 1);
+  EXPECT_EQ(none.text, "corehold: gone holds no CPUs of its own\n");
 }
 
-TEST(Apply, LeavesWhatIsThereAloneAndSaysHowItDiffers) {
-  const FakeAgent agent(
-      answering({{"POST " + kPods, refusal(StatusReason::kAlreadyExists, "exists")},
-                 {"GET " + kPods + "/web", ok(pod_object(kManifest, "Running"))}}));
-  const std::string file = agent.directory() + "/pods.yaml";
-  std::ofstream(file) << kManifest;
-  EXPECT_EQ(run("apply -f " + file + " " + agent.option()).text, "pod default/web unchanged\n");
-  std::string other = kManifest;
-  other.replace(other.find("1000"), 4, "2000");
-  std::ofstream(file) << other;
-  const Outcome outcome = run("apply -f " + file + " " + agent.option() + " 2>&1");
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.text,
-            "corehold: pod default/web: it is there already, with another spec.containers; "
-            "corehold delete pod default/web first\n");
+TEST(GetPods, BySeveralNamesShowsThoseThatThereAre) {
+  const json::object pod = pod_object(kWebManifest, "Running");
+  const FakeAgent agent(answering(
+      {{"GET " + kCpusPath, ok(to_json(map_of_box()))}, {"GET " + kPodsPath + "/web", ok(pod)}}));
+  const Outcome both = run("get pods web gone " + agent.option() + " 2>&1");
+  EXPECT_EQ(both.code, 1);
+  EXPECT_NE(both.text.find("default    web   1/1"), std::string::npos) << both.text;
+  EXPECT_TRUE(both.text.ends_with("corehold: not found\n")) << both.text;
+  const json::value list = json::parse(run("get pods web web -o json " + agent.option()).text);
+  EXPECT_EQ(list.at("kind"), "List");
+  EXPECT_EQ(list.at("items"), (json::array{pod, pod}));
 }
 
-TEST(Apply, NamesThePodOnceAndWarnsOfWhatIsHardlyMeant) {
-  const FakeAgent refusing(answering(
-      {{"POST " + kPods, refusal(StatusReason::kInvalid, "pod default/web: no command")}}));
-  const std::string file = refusing.directory() + "/pods.yaml";
-  std::string manifest = kManifest;
-  manifest.replace(manifest.find("command"), 7, "comand");
-  std::ofstream(file) << manifest;
-  EXPECT_EQ(run("apply -f " + file + " " + refusing.option() + " 2>&1").text,
-            "corehold: pod default/web: no command\n");
-  const FakeAgent agent(
-      answering({{"POST " + kPods,
-                  {.status = 201, .body = json::serialize(pod_object(kManifest, "Pending"))}}}));
-  EXPECT_EQ(run("apply -f " + file + " " + agent.option() + " 2>&1 >/dev/null").text,
-            "corehold: warning: pod default/web: spec.containers[0].comand: is not a known field; "
-            "did you mean command?\n");
-}
-
-TEST(Apply, RefusesWhatIsNoPod) {
+TEST(GetPods, AsksForWhatIsSelected) {
   const FakeAgent agent(answering({}));
+  run("get po -n db -l 'app in (a,b),!old' --field-selector status.phase=Running " +
+      agent.option() + " 2>/dev/null");
+  EXPECT_EQ(agent.requests(),
+            "GET /api/v1/namespaces/db/pods?labelSelector=app%20in%20%28a%2Cb%29%2C%21old&"
+            "fieldSelector=status.phase%3DRunning\n");
+}
+
+TEST(GetPods, WideAndYaml) {
+  json::object pod = pod_object(kWebManifest, "Running");
+  const FakeAgent agent(answering(
+      {{"GET " + kCpusPath, ok(to_json(map_of_box()))}, {"GET " + kPodsPath + "/web", ok(pod)}}));
+  const Outcome wide = run("get pods web -o wide " + agent.option());
+  EXPECT_NE(wide.text.find("  NUMA  QOS         NODE\n"), std::string::npos) << wide.text;
+  EXPECT_NE(wide.text.find("  0     Guaranteed  box\n"), std::string::npos) << wide.text;
+  const auto back = parse_yaml(run("get pods web -o yaml " + agent.option()).text);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->front(), json::value(pod));
+}
+
+TEST(Logs, OfAllContainersAndNotWhatIsOlder) {
+  const std::string pod = json::serialize(json::object{
+      {"spec", json::object{{"initContainers", json::array{json::object{{"name", "setup"}}}},
+                            {"containers", json::array{json::object{{"name", "a"}},
+                                                       json::object{{"name", "b"}}}}}}});
+  const FakeAgent agent([pod](const HttpExchangePtr& exchange) {
+    const std::string& target = exchange->request().target;
+    if (target.find("/log") == std::string::npos) return answer_with(exchange, 200, pod);
+    if (target.find("=setup") != std::string::npos) {
+      return exchange->answer(refusal(StatusReason::kBadRequest, "is waiting to start"));
+    }
+    const std::string name = target.find("container=a") != std::string::npos ? "a" : "b";
+    exchange->begin(200, "text/plain");
+    exchange->write(name + " one\n" + name + " two");
+    exchange->end();
+  });
+  const Outcome all =
+      run("logs web --all-containers --prefix --since 1.5m " + agent.option() + " 2>&1");
+  EXPECT_EQ(all.text,
+            "corehold: container setup: is waiting to start\n"
+            "[a] a one\n[a] a two\n[b] b one\n[b] b two\n");
+  EXPECT_EQ(all.code, 1);
+  EXPECT_NE(agent.requests().find("/log?container=a&sinceSeconds=90\n"), std::string::npos)
+      << agent.requests();
+  // Both at once: their order is not known, but lines stay whole.
+  const Outcome followed =
+      run("logs web --all-containers -f " + agent.option() + " 2>/dev/null | sort");
+  EXPECT_EQ(followed.text, "a one\na two\nb one\nb two\n");
+  EXPECT_EQ(run("logs web --prefix " + agent.option() + " 2>&1").text,
+            "corehold: pod default/web has the containers setup, a, b; say which with -c, or "
+            "--all-containers\n");
+  EXPECT_EQ(run("logs web --since soon 2>/dev/null").code, 2);
+}
+
+TEST(Delete, TakesManifestsSelectorsAndAll) {
+  const json::object web = pod_object(kWebManifest, "Running");
+  const FakeAgent agent(
+      answering({{"GET " + kPodsPath, ok(pod_list_json({web}, 3))},
+                 {"GET " + kPodsPath + "?labelSelector=app%3Dshop", ok(pod_list_json({web}, 3))},
+                 {"GET /api/v1/pods?labelSelector=app%3Dno", ok(pod_list_json({}, 3))},
+                 {"DELETE " + kPodsPath + "/web", ok(web)}}));
   const std::string file = agent.directory() + "/pods.yaml";
-  std::ofstream(file) << kManifest << "---\nkind: Deployment\nmetadata: {name: web}\n";
-  const Outcome outcome = run("apply -f " + file + " " + agent.option() + " 2>&1");
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.text.find("Deployment"), std::string::npos) << outcome.text;
-  EXPECT_EQ(agent.requests(), "") << "nothing is done by halves";
-  EXPECT_EQ(run("apply -f /nonexistent 2>/dev/null").code, 1);
+  std::ofstream(file) << kWebManifest;
+  for (const char* how :
+       {"pods --all", "pod -l app=shop", "po web", "pod web gone --ignore-not-found"}) {
+    const Outcome outcome = run(fmt::format("delete {} --wait=false {} 2>&1", how, agent.option()));
+    EXPECT_EQ(outcome.text, "pod default/web is being deleted\n") << how;
+    EXPECT_EQ(outcome.code, 0) << how;
+  }
+  EXPECT_EQ(run("delete -f " + file + " --wait=false " + agent.option()).text,
+            "pod default/web is being deleted\n");
+  EXPECT_EQ(run("delete pods -A -l app=no " + agent.option() + " 2>&1").text,
+            "corehold: there are no such pods\n");
+}
+
+TEST(Completion, AsksTheAgentForNames) {
+  json::object other = pod_object(kWebManifest, "Pending");
+  other["metadata"].get_object()["namespace"] = "db";
+  const json::object web = pod_object(kWebManifest, "Running");
+  const json::object space{{"metadata", json::object{{"name", "db"}}}};
+  const FakeAgent agent(
+      answering({{"GET /api/v1/pods", ok(pod_list_json({web, other}, 3))},
+                 {"GET /api/v1/namespaces", ok(json::object{{"items", json::array{space}}})},
+                 {"GET /api/v1/nodes", ok(json::object{{"items", json::array{space}}})},
+                 {"GET " + kPodsPath + "/web", ok(web)}}));
+  const auto offers = [&](const std::string& words) {
+    const std::size_t last = words.rfind(' ');
+    return run(fmt::format("complete -- {} {}{}", words.substr(0, last), agent.option(),
+                           words.substr(last)))
+        .text;
+  };
+  EXPECT_EQ(offers("get pods ''"), "web\tRunning\ndb/web\tPending\n");
+  EXPECT_EQ(offers("delete pod w"), "web\tRunning\n");
+  EXPECT_EQ(offers("logs d"), "db/web\tPending\n");
+  EXPECT_EQ(offers("describe pod -n db ''"), "web\tPending\n");
+  EXPECT_EQ(run("complete -- logs web " + agent.option() + " -c ''").text, "main\n");
+  EXPECT_EQ(run("complete -- get pods " + agent.option() + " -n ''").text, "db\n");
+  EXPECT_EQ(offers("get nodes ''"), "db\n");
 }
 
 }  // namespace

@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include "api/time_text.h"
+#include "cli/cpu_grid.h"
 #include "cli/node_render.h"
 #include "cli/output.h"
 #include "cli/plan_palette.h"
+#include "cli/plan_render.h"
 #include "cli/plan_text.h"
 #include "cli/set_rows.h"
 #include "cli/text_table.h"
 #include "cli/topology_render.h"
+#include "sim/fit.h"
 
 namespace corehold {
 namespace {
@@ -22,17 +25,6 @@ std::string policy_of(const CpuMap& map) {
   std::string line = on_one_line(map.policy);
   for (const std::string& option : map.options) line += ", " + on_one_line(option);
   return line;
-}
-
-std::string age_of(milliseconds since, milliseconds now) {
-  return since.count() == 0 ? "-" : age_text(now - since);
-}
-
-// "2-3 in 4s", "2-3", "-".
-std::string pending_of(const CpuHolder& holder, milliseconds now) {
-  if (!holder.pending) return "-";
-  if (holder.pending_until <= now) return shown(*holder.pending);
-  return fmt::format("{} in {}", shown(*holder.pending), age_text(holder.pending_until - now));
 }
 
 std::string pod_of(const CpuHolder& holder) {
@@ -67,14 +59,54 @@ void paint_all(Paint& paint, const CpuSet& cpus, std::size_t fill, const std::st
 
 }  // namespace
 
-std::string render_cpus_table(const CpuMap& map, milliseconds now) {
-  std::vector<Row> rows{{"POD", "CONTAINER", "ASSIGNED", "PROMISED", "PENDING", "NUMA", "AGE"}};
-  for (const CpuHolder& holder : sorted(map.containers)) {
-    rows.push_back({pod_of(holder), on_one_line(holder.container), shown(holder.assigned),
-                    shown(holder.promised), pending_of(holder, now), shown(holder.numa),
-                    age_of(holder.since, now)});
+std::string age_or_dash(milliseconds since, milliseconds now) {
+  return since.count() == 0 ? "-" : age_text(now - since);
+}
+
+std::string pending_text(const CpuHolder& holder, milliseconds now) {
+  if (!holder.pending) return "-";
+  if (holder.pending_until <= now) return shown(*holder.pending);
+  return fmt::format("{} in {}", shown(*holder.pending), age_text(holder.pending_until - now));
+}
+
+std::string alignment_text(const CpuMap& map, const CpuSet& cpus) {
+  CpuSet reserved = map.reserved;
+  if (map.has_option("full-pcpus-only")) reserved = map.topology.whole_cores_touching(reserved);
+  return summarize(map.topology, fit_of(map.topology, map.topology.cpus() - reserved, cpus));
+}
+
+std::string render_cpus_table(const CpuMap& map, milliseconds now, Detail detail) {
+  return render_cpus_table(map, map.containers, now, detail);
+}
+
+std::string render_cpus_table(const CpuMap& map, const std::vector<CpuHolder>& rows,
+                              milliseconds now, Detail detail) {
+  std::vector<Row> table{{"POD", "CONTAINER", "ASSIGNED", "PROMISED", "PENDING", "NUMA", "AGE"}};
+  const bool wide = detail == Detail::kWide;
+  const CpuGrid grid(map);
+  if (wide) {
+    table.front().insert(table.front().begin(), "KEY");
+    table.front().insert(table.front().end(), {"CPUS", "ALIGNED"});
   }
-  return header(map) + (rows.size() == 1 ? "" : "\n" + align(rows, rows.front().size()));
+  for (const CpuHolder& holder : sorted(rows)) {
+    Row row{pod_of(holder),
+            on_one_line(holder.container),
+            shown(holder.assigned),
+            shown(holder.promised),
+            pending_text(holder, now),
+            shown(holder.numa),
+            age_or_dash(holder.since, now)};
+    if (wide) {
+      row.insert(row.begin(), std::string(1, grid.key_of(holder)));
+      row.push_back(std::to_string(holder.assigned.size()));
+      row.push_back(alignment_text(map, holder.assigned));
+    }
+    table.push_back(std::move(row));
+  }
+  std::string text = header(map);
+  if (wide) text += "\n" + grid.render();
+  if (table.size() > 1) text += "\n" + align(table, table.front().size());
+  return text;
 }
 
 Paint cpus_paint(const CpuMap& map) {
@@ -91,6 +123,10 @@ Paint cpus_paint(const CpuMap& map) {
   if (!map.reserved.empty()) {
     add({.label = "reserved", .color = "#a9b3c2"}, map.reserved,
         map.reserved.intersects(map.shared) ? "reserved, shared" : "reserved");
+  }
+  const CpuSet known = map.shared | map.reserved | map.offline | map.exclusive();
+  if (const CpuSet others = map.topology.cpus() - known; !others.empty()) {
+    add({.label = "of others", .color = "#c7cfdb"}, others, "of others");
   }
   std::size_t index = 0;
   for (const CpuHolder& holder : sorted(map.containers)) {

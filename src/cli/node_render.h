@@ -13,27 +13,51 @@
 #include "api/event_object.h"
 #include "api/node_object.h"
 #include "api/pod_summary.h"
+#include "cli/text_table.h"
 #include "cli/topology_svg.h"
 
 namespace corehold {
 
 // `now` is milliseconds since the Unix epoch.
 
-// The machine, the sets and a row for every container with CPUs of its own.
-std::string render_cpus_table(const CpuMap& map, std::chrono::milliseconds now);
+enum class Detail { kUsual, kWide };
 
-// A colour for every container that holds CPUs.
+// The machine, the sets and a row for every container with CPUs of its own; wide also how
+// these lie and the grid (cpu_grid.h). Of `rows`, where given, instead of all.
+std::string render_cpus_table(const CpuMap& map, std::chrono::milliseconds now,
+                              Detail detail = Detail::kUsual);
+std::string render_cpus_table(const CpuMap& map, const std::vector<CpuHolder>& rows,
+                              std::chrono::milliseconds now, Detail detail);
+
+// A colour for every container of the map; CPUs that are neither theirs nor shared,
+// reserved or offline are somebody else's.
 Paint cpus_paint(const CpuMap& map);
+
+// How long ago that was: "3h"; "-" for what is not known.
+std::string age_or_dash(std::chrono::milliseconds since, std::chrono::milliseconds now);
+// "2-3 in 4s", "2-3", "-".
+std::string pending_text(const CpuHolder& holder, std::chrono::milliseconds now);
+// How the CPUs of a container lie on the machine: "core, L3, NUMA, socket".
+std::string alignment_text(const CpuMap& map, const CpuSet& cpus);
 
 // A row a pod, by namespace and name. CPUs are those of `map` that its containers hold,
 // "shared" where it has none of its own and "-" where it does not run.
 std::string render_pods_table(std::vector<PodSummary> pods, const CpuMap& map,
-                              std::chrono::milliseconds now);
+                              std::chrono::milliseconds now, Detail detail = Detail::kUsual);
 
-std::string render_nodes_table(const std::vector<NodeSummary>& nodes,
-                               std::chrono::milliseconds now);
+std::string render_nodes_table(const std::vector<NodeSummary>& nodes, std::chrono::milliseconds now,
+                               Detail detail = Detail::kUsual);
 
 // A row an event, the latest last.
-std::string render_events_table(std::vector<EventView> events, std::chrono::milliseconds now);
+std::string render_events_table(std::vector<EventView> events, std::chrono::milliseconds now,
+                                Detail detail = Detail::kUsual);
+
+// The same row by row, and their heads, for tables that grow.
+Row pods_head(Detail detail);
+Row pod_row(const PodSummary& pod, const CpuMap& map, std::chrono::milliseconds now, Detail detail);
+Row nodes_head(Detail detail);
+Row node_row(const NodeSummary& node, std::chrono::milliseconds now, Detail detail);
+Row events_head(Detail detail);
+Row event_row(const EventView& event, std::chrono::milliseconds now, Detail detail);
 
 }  // namespace corehold

@@ -54,6 +54,13 @@ int fail(const Error& error) {
   return kExitFailed;
 }
 
+int fail_usage(const Error& error, std::string_view command) {
+  if (error.code != Code::kInvalid) return fail(error);
+  complain(error.message);
+  complain(fmt::format("see corehold {} --help", command));
+  return kExitUsage;
+}
+
 void ignore_broken_pipes() { static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); }
 
 }  // namespace corehold

@@ -29,6 +29,10 @@ std::string on_one_line(std::string_view message);
 // Complains and returns the exit code for it, 1.
 int fail(const Error& error);
 
+// The same, but what is kInvalid is bad usage: it refers to the help of `command` ("get pods")
+// and returns 2.
+int fail_usage(const Error& error, std::string_view command);
+
 // Makes a closed pipe a failed write instead of a silent death by SIGPIPE.
 void ignore_broken_pipes();
 

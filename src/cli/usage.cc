@@ -7,31 +7,20 @@
 
 #include <fmt/format.h>
 
+#include "config/words.h"
+
 namespace corehold {
 namespace {
 
-// The values an option accepts, with `separator` between them; empty where any may do.
-// CLI11 has them only as the end of the type's name: "VERSION:{v2,v3,v4}".
-std::string choices_of(const CLI::Option& option, std::string_view separator) {
-  const std::string type = option.get_type_name();
-  const std::size_t open = type.find('{');
-  if (open == std::string::npos || type.back() != '}') return "";
-  std::string choices;
-  for (const char c : std::string_view(type).substr(open + 1, type.size() - open - 2)) {
-    if (c == ',') {
-      choices += separator;
-    } else {
-      choices += c;
-    }
-  }
-  return choices;
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  return fmt::format("{}", fmt::join(words, separator));
 }
 
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_positional() || option->get_type_size() == 0) return "";
-    const std::string choices = choices_of(*option, "|");
+    const std::string choices = joined(choices_of(*option), "|");
     const std::string type = option->get_type_name();
     if (!choices.empty()) return " " + choices;
     return type.empty() || type == "TEXT" ? "" : " " + type;
@@ -74,13 +63,43 @@ std::string explain_mismatch(const CLI::App& app, const std::string& message) {
     const std::string name = option->get_name();
     if (!message.starts_with(name + ": ")) continue;
     if (message.find(": At Most ") != std::string::npos) return name + " may be given only once";
-    const std::string choices = choices_of(*option, ", ");
+    const std::string choices = joined(choices_of(*option), ", ");
     return name + " needs a value" + (choices.empty() ? "" : ": one of " + choices);
   }
   return plain(message);
 }
 
+// What may have been meant, for the end of a message.
+std::string meant(std::string_view word, const std::vector<std::string>& known) {
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  return did_you_mean(word, words);
+}
+
+std::string meant_option(const CLI::App& app, const std::string& given) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return given.starts_with("--") ? meant(given, names) : "";
+}
+
 }  // namespace
+
+// CLI11 has them only as the end of the type's name: "VERSION:{v2,v3,v4}".
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t open = type.find('{');
+  if (open == std::string::npos || type.back() != '}') return {};
+  std::vector<std::string> choices{""};
+  for (const char c : std::string_view(type).substr(open + 1, type.size() - open - 2)) {
+    if (c == ',') {
+      choices.emplace_back();
+    } else {
+      choices.back() += c;
+    }
+  }
+  return choices;
+}
 
 ChosenCommand chosen_command(const CLI::App& root) {
   ChosenCommand chosen{.app = &root, .path = "", .words = root.get_name()};
@@ -111,7 +130,7 @@ std::string explain_usage(const CLI::App& root, const CLI::ParseError& error) {
       return fmt::format("option {:?} comes after the whole command{}", name,
                          is_address ? fmt::format(", as in corehold get cpus {} ...", name) : "");
     }
-    return fmt::format("unknown option {:?}", name);
+    return fmt::format("unknown option {:?}{}", name, meant_option(app, name));
   }
   const bool wants_command = !app.get_subcommands({}).empty();
   if (wants_command && left.empty()) {

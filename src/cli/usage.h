@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -24,6 +25,9 @@ ChosenCommand chosen_command(const CLI::App& root);
 // Why parsing ended with `error`. An unknown option or command is named before anything
 // else, since it is often why something required seems to be missing.
 std::string explain_usage(const CLI::App& root, const CLI::ParseError& error);
+
+// The words that an option accepts; empty where any may do.
+std::vector<std::string> choices_of(const CLI::Option& option);
 
 // For options that take a whole number from 0; CLI11's own shows up in the help.
 CLI::Validator whole_number();

@@ -34,7 +34,7 @@ bool is_listen_address(const std::string& text) {
   int port = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data() + colon + 1, end, port);
-  return parsed.ec == std::errc() && parsed.ptr == end && port >= 1 && port <= 65535;
+  return parsed.ec == std::errc() && parsed.ptr == end && port >= 0 && port <= 65535;
 }
 
 void read_address(const Node& node, std::string& into, Reading& reading) {
@@ -100,8 +100,8 @@ constexpr std::array kListenFields{
     plain_field<ListenConfig>(
         {.name = "address",
          .type = "address and port",
-         .meaning = "where the API is served over TLS beside the Unix socket; "
-                    "`\"\"`: nowhere"},
+         .meaning = "where the API is served over TLS beside the Unix socket; port 0: one that is "
+                    "free; `\"\"`: nowhere, as it is by default with `--simulate`"},
         [](auto& listen) -> auto& { return listen.address; },
         [](const Node& node, std::string& into, Reading& reading) {
           read_address(node, into, reading);

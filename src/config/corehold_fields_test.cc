@@ -89,10 +89,10 @@ TEST(CoreholdConfiguration, ListensOnAddressesOnly) {
     return mistakes_in(corehold_document(fmt::format("listen: {{address: \"{}\"}}", address)))
         .empty();
   };
-  for (const char* right : {"", "0.0.0.0:1", "[::]:65535", "127.0.0.1:10270"}) {
+  for (const char* right : {"", "127.0.0.1:0", "0.0.0.0:1", "[::]:65535", "127.0.0.1:10270"}) {
     EXPECT_TRUE(is_right(right)) << right;
   }
-  for (const char* wrong : {"127.0.0.1", ":80", "::1:80", "[127.0.0.1]:80", "127.0.0.1:0",
+  for (const char* wrong : {"127.0.0.1", ":80", "::1:80", "[127.0.0.1]:80", "127.0.0.1:-1",
                             "127.0.0.1:65536", "127.0.0.1:8o", "[::1]", "127.0.0.1:", "[]:1"}) {
     EXPECT_FALSE(is_right(wrong)) << wrong;
   }

@@ -189,16 +189,12 @@ void check_policy(const Config& config, Reading& reading) {
 }
 
 // Fields whose part of the node is not there yet.
-void note_absent_parts(const Config& config, Reading& reading) {
-  constexpr std::array<std::string_view, 5> kFields{"staticPodPath", "syncFrequency",
-                                                    "paths.podinfo", "paths.podResourcesSocket",
+void note_absent_parts(Reading& reading) {
+  constexpr std::array<std::string_view, 3> kFields{"syncFrequency", "paths.podinfo",
                                                     "podinfo.annotations"};
   for (const std::string_view name : kFields) {
     const std::string field(name);
     if (reading.is_given(field)) reading.note(field, "without effect yet");
-  }
-  if (reading.is_given("listen.address") && !config.listen.address.empty()) {
-    reading.note("listen.address", "without effect yet: the API is served on the Unix socket only");
   }
 }
 
@@ -218,7 +214,7 @@ void apply_rules(Draft& draft, Reading& reading) {
   check_memory(draft, reading);
   check_runtime(config.runtime, reading);
   check_policy(config, reading);
-  note_absent_parts(config, reading);
+  note_absent_parts(reading);
   if (reading.is_given("minSharedCPUs") && !config.static_options.strict_cpu_reservation) {
     reading.note("minSharedCPUs", "without effect: strict-cpu-reservation is not on");
   }

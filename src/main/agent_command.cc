@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/agent_command.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -45,9 +47,13 @@ constexpr const char* kFooter =
     "  corehold agent --config node.yaml --root /var/lib/corehold\n"
     "  corehold agent --simulate \"package:2 numa:1 l3:2 core:4 pu:2\" --root /tmp/node";
 
+constexpr int kLargePiece = 256 << 10;  // bytes
+
 struct Arguments {
   std::string config{};
   std::string root{};
+  std::string launcher{};
+  std::string cgroup{};
   std::string simulate{};
   std::string log_level = "info";
   bool recover = false;
@@ -77,11 +83,23 @@ void report_mistakes(const std::string& file, const std::vector<ConfigRemark>& m
   for (const ConfigRemark& mistake : mistakes) report(render_remark(file, mistake));
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(path, error).lexically_normal();
+  std::string text = error ? path : full.string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
 // The configuration of `file` on this machine. Mistakes are told here; no value: there
-// were some.
-std::optional<Config> configure(const std::string& file, const Topology& topology, const Log& log) {
+// were some. A machine that is not there listens on TCP only where the file says so: there
+// may be several of it.
+std::optional<Config> configure(const std::string& file, const Topology& topology,
+                                AgentSettings::Machine machine, const Log& log) {
+  const bool is_simulated = machine == AgentSettings::Machine::kSimulated;
   if (file.empty()) {
-    const Config config = planning_defaults(topology);
+    Config config = planning_defaults(topology);
+    if (is_simulated) config.listen.address.clear();
     log.info(
         "no --config: policy static with the lowest CPU and its core reserved, unless the "
         "machine has only that",
@@ -114,15 +132,12 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
     log.info("configuration without effect",
              {{"line", fmt::to_string(note.line)}, {"field", note.field}, {"note", note.message}});
   }
+  if (is_simulated && !checked.lines.contains("listen.address")) {
+    checked.config.listen.address.clear();
+  }
+  std::string& pods = checked.config.static_pod_path;
+  if (!pods.empty()) pods = absolute(std::filesystem::path(file).parent_path() / pods);
   return std::move(checked.config);
-}
-
-std::string absolute(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path full = std::filesystem::absolute(path, error).lexically_normal();
-  std::string text = error ? path : full.string();
-  while (text.size() > 1 && text.back() == '/') text.pop_back();
-  return text;
 }
 
 int run(const Arguments& arguments) {
@@ -133,12 +148,17 @@ int run(const Arguments& arguments) {
   if (!source) return bad_usage(fmt::format("--simulate: {}", source.error().message));
   const Log log = Log::to_stderr(*level);
   raise_open_files();
+  // What one large request needed goes back to the kernel: by default glibc would learn from it
+  // to keep such pieces in its heap, which cannot shrink in the middle.
+  ::mallopt(M_MMAP_THRESHOLD, kLargePiece);
   auto topology = discover(*source);
   if (!topology && is_simulated && topology.error().code == Code::kInvalid) {
     return bad_usage(fmt::format("--simulate: {}", topology.error().message));
   }
   if (!topology) return fail(topology.error());
-  auto config = configure(arguments.config, *topology, log);
+  const auto machine =
+      is_simulated ? AgentSettings::Machine::kSimulated : AgentSettings::Machine::kThis;
+  auto config = configure(arguments.config, *topology, machine, log);
   if (!config) return kExitFailed;
   const std::string root = absolute(arguments.root.empty() ? config->paths.root : arguments.root);
   const char* check = std::getenv("COREHOLD_CHECK");
@@ -147,17 +167,19 @@ int run(const Arguments& arguments) {
 #else
   const bool is_checked = true;
 #endif
-  const auto served = run_agent(
-      {.topology = *std::move(topology),
-       .config = *std::move(config),
-       .root = root,
-       .source = source_text(arguments.simulate),
-       .machine = is_simulated ? AgentSettings::Machine::kSimulated : AgentSettings::Machine::kThis,
-       .damage = arguments.recover ? Damage::kMoveAside : Damage::kRefuse,
-       .is_checked = is_checked,
-       .on_violation = check != nullptr ? OnViolation::kAbort : OnViolation::kLog,
-       .version = COREHOLD_VERSION},
-      log);
+  const auto served =
+      run_agent({.topology = *std::move(topology),
+                 .config = *std::move(config),
+                 .root = root,
+                 .launcher = arguments.launcher,
+                 .cgroup = arguments.cgroup,
+                 .source = source_text(arguments.simulate),
+                 .machine = machine,
+                 .damage = arguments.recover ? Damage::kMoveAside : Damage::kRefuse,
+                 .is_checked = is_checked,
+                 .on_violation = check != nullptr ? OnViolation::kAbort : OnViolation::kLog,
+                 .version = COREHOLD_VERSION},
+                log);
   return served ? kExitDone : fail(wrap("the agent cannot start", served.error()));
 }
 
@@ -179,6 +201,9 @@ void add_agent(CLI::App& root, int& exit_code) {
   command->add_option("--simulate", arguments->simulate, "Be a node of a machine that is not there")
       ->type_name("TOPOLOGY")
       ->check(is_given);
+  // Of the packaged service, which knows both; not for people.
+  command->add_option("--launcher", arguments->launcher)->group("")->check(is_given);
+  command->add_option("--cgroup", arguments->cgroup)->group("")->check(is_given);
   command->add_flag("--recover", arguments->recover,
                     "Move a damaged checkpoint or store aside and rebuild it from what runs");
   command->add_option("--log-level", arguments->log_level, "How much to say (default: info)")

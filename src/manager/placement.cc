@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/code.h"
+#include "manager/admission_counts.h"
 #include "manager/facts.h"
 #include "manager/saving.h"
 
@@ -59,14 +60,6 @@ Code code_of(const Refusal& refusal) {
   return refusal.reason == "TopologyAffinityError" ? Code::kExhausted : Code::kConflict;
 }
 
-void count_request(Turn& turn, const PodState& pod, bool refused) {
-  const bool pins = std::any_of(pod.containers.begin(), pod.containers.end(),
-                                [](const auto& entry) { return entry.second.exclusive > 0; });
-  if (!pins) return;
-  turn.emit(CountMetric{"kubelet_cpu_manager_pinning_requests_total", {}});
-  if (refused) turn.emit(CountMetric{"kubelet_cpu_manager_pinning_errors_total", {}});
-}
-
 void wait_for_room(Turn& turn, PodState& pod, const std::string& message) {
   if (pod.record.message == message) return;
   pod.record.reason = kUnschedulable;
@@ -87,7 +80,6 @@ void turn_away(Turn& turn, PodState& pod, std::string reason, const Error& error
 }
 
 void refuse(Turn& turn, PodState& pod, const Refusal& refusal) {
-  count_request(turn, pod, true);
   pod.tried = turn.node.freed;
   const bool waits = pod.record.source == Source::kApi ||
                      pod.record.source == Source::kRunWaiting || !is_quiet(pod);
@@ -138,11 +130,11 @@ void try_to_admit(Turn& turn, PodState& pod) {
     return;
   }
   Decision decision = admit_online(turn, pod);
+  count_admission(turn, pod.record.pod, decision);
   if (decision.refusal) {
     refuse(turn, pod, *decision.refusal);
     return;
   }
-  count_request(turn, pod, false);
   const bool durable = are_cpus_equal(decision.after.cpus, node.bookings.cpus);
   if (!durable) {
     ++node.revision;

@@ -92,7 +92,7 @@ Result<void> CgroupV2::make_levels(const ContainerRef& container) const {
     TRY(make_cgroup(places_.base));
   }
   auto handed = hand_down(places_.base);
-  if (!handed && places_.delegated) {
+  if (!handed && places_.delegated && !places_.given) {
     const std::string leaf = places_.base + "/agent";
     TRY(make_cgroup(leaf));
     TRY(write_kernel_file(file_in(leaf, "cgroup.procs"), std::to_string(::getpid())));

@@ -16,6 +16,7 @@ class CgroupV2 : public Confinement {
     std::string mount{};     // of the cgroup2 file system
     std::string base{};      // below it, or itself
     bool delegated = false;  // the base is not ours to make or weigh
+    bool given = false;      // this process is not in it
     bool has_cpu = true;     // the cpu controller can be had
   };
 

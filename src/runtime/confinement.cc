@@ -10,8 +10,10 @@
 
 #include "pod/json_field.h"
 #include "runtime/affinity.h"
+#include "runtime/cgroup_directory.h"
 #include "runtime/cgroup_v1.h"
 #include "runtime/cgroup_v2.h"
+#include "runtime/hold_cgroup.h"
 #include "sys/kernel_file.h"
 
 namespace corehold {
@@ -78,9 +80,27 @@ std::string own_cgroup(const std::string& proc) {
   return "";
 }
 
+std::optional<CgroupV2::Places> given_v2(const MountPoint& mount, const std::string& cgroup,
+                                         std::string& reason) {
+  const std::string base = mount.path + cgroup;
+  if (!is_writable(base + "/cgroup.subtree_control")) {
+    reason = fmt::format("{} cannot be written", base);
+  } else if (!has_controller(base, "cpuset")) {
+    reason = fmt::format("{} was delegated without the cpuset controller", base);
+  } else {
+    return CgroupV2::Places{.mount = mount.path,
+                            .base = base,
+                            .delegated = true,
+                            .given = true,
+                            .has_cpu = has_controller(base, "cpu")};
+  }
+  return std::nullopt;
+}
+
 std::optional<CgroupV2::Places> find_v2(const MountPoint& mount, const ConfinementOptions& options,
                                         std::string& reason) {
   if (!has_controller(mount.path, "cpuset")) return std::nullopt;
+  if (!options.cgroup.empty()) return given_v2(mount, options.cgroup, reason);
   std::string own = own_cgroup(options.proc);
   if (own.ends_with("/agent") && is_delegated(mount.path + own.substr(0, own.rfind('/')))) {
     own.resize(own.rfind('/'));
@@ -133,6 +153,19 @@ bool flag_in(const boost::json::object& object, std::string_view key) {
 }
 
 }  // namespace
+
+Result<std::string> step_into_leaf(const std::string& proc) {
+  for (const MountPoint& mount : cgroup_mounts(proc)) {
+    if (mount.type != "cgroup2" || !has_controller(mount.path, "cpuset")) continue;
+    const std::string own = own_cgroup(proc);
+    if (own.empty()) continue;
+    std::string leaf = mount.path + own + "/holder";
+    TRY(make_cgroup(leaf));
+    TRY(write_kernel_file(leaf + "/cgroup.procs", std::to_string(::getpid())));
+    return leaf;
+  }
+  return std::string();
+}
 
 std::unique_ptr<Confinement> find_confinement(const ConfinementOptions& options) {
   std::string reason;

@@ -88,6 +88,10 @@ class Confinement {
 struct ConfinementOptions {
   std::string name = "corehold";  // of the top cgroup
   std::string proc = "/proc";     // "mounts" and "self/cgroup" are read there
+  // A cgroup v2 below the mount point, as in /corehold.slice/corehold-pods.service, that was
+  // made for containers and holds no processes: used instead of this process's own. It counts
+  // only where cpusets are of v2.
+  std::string cgroup{};
 };
 
 // The best that this machine lets us have: cgroup v2, v1, affinity. Makes nothing yet but

@@ -92,6 +92,29 @@ TEST_F(FakeCgroups, OfVersion1NeedNoCpuHierarchy) {
             "there is no cpu cgroup: CPU shares and limits have no effect");
 }
 
+TEST_F(FakeCgroups, AreTheOnesThatAreGiven) {
+  mount_v2();
+  make_v2("cg/corehold.slice/pods", "0-7");
+  put("cg/corehold.slice/pods/cgroup.controllers", "cpuset cpu\n");
+  auto asked = options();
+  asked.cgroup = "/corehold.slice/pods";
+  const auto found = find_confinement(asked);
+  EXPECT_EQ(found->abilities().confinement, "cgroup v2");
+  EXPECT_EQ(found->describe().at("base").as_string(), top_ + "/cg/corehold.slice/pods");
+}
+
+TEST_F(FakeCgroups, AreReplacedByNoOthersWhenThoseGivenCannotBeUsed) {
+  mount_v2();
+  auto asked = options();
+  asked.cgroup = "/corehold.slice/pods";
+  EXPECT_THAT(find_confinement(asked)->abilities().note,
+              testing::StartsWith(top_ + "/cg/corehold.slice/pods cannot be written: "));
+  make_v2("cg/corehold.slice/pods", "0-7");
+  put("cg/corehold.slice/pods/cgroup.controllers", "cpu\n");
+  EXPECT_THAT(find_confinement(asked)->abilities().note,
+              HasSubstr("was delegated without the cpuset controller"));
+}
+
 TEST_F(FakeCgroups, AreReplacedByAffinityWhereThereAreNone) {
   const auto found = find_confinement(options());
   EXPECT_EQ(found->abilities().confinement, "affinity");

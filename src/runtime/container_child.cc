@@ -6,11 +6,13 @@
 #include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,9 +33,18 @@ Error failed(std::string_view what) {
   return {Code::kIo, fmt::format("{}: {}", what, errno_name(errno))};
 }
 
+// The kernel is asked itself: glibc keeps two signals for its own use and does not let them be
+// reset, but leaves them ignored in what posix_spawn starts.
 void reset_signals() {
+  struct {
+    void* handler = nullptr;
+    unsigned long flags = 0;
+    void* restorer = nullptr;
+    std::uint64_t mask = 0;
+  } defaults;
   for (int number = 1; number < NSIG; ++number) {
-    if (number != SIGKILL && number != SIGSTOP) static_cast<void>(std::signal(number, SIG_DFL));
+    static_cast<void>(
+        ::syscall(SYS_rt_sigaction, number, &defaults, nullptr, sizeof defaults.mask));
   }
   sigset_t none{};
   ::sigemptyset(&none);

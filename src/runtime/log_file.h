@@ -69,6 +69,7 @@ std::optional<LogEntry> parse_log_line(std::string_view line);
 struct LogQuery {
   std::optional<std::size_t> tail{};  // only so many lines, the last ones
   bool timestamps = false;
+  std::chrono::milliseconds since{};  // since the Unix epoch: no older lines; zero: all
 };
 
 // Up to where a log was read, across rotation.

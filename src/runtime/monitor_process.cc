@@ -14,7 +14,6 @@
 
 #include "base/check.h"
 #include "runtime/monitor.h"
-#include "sys/descriptor.h"
 #include "sys/file.h"
 
 namespace corehold {
@@ -72,16 +71,18 @@ class SpawnAttributes {
 
 }  // namespace
 
-Result<MonitorProcess> spawn_monitor(const std::vector<std::string>& command,
-                                     const std::string& directory) {
+Result<MonitorChannel> MonitorChannel::make() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return Error{Code::kIo, fmt::format("socketpair: {}", errno_name(errno))};
   }
-  Descriptor ours(ends[0]);
-  const Descriptor theirs(ends[1]);
+  return MonitorChannel{.ours = Descriptor(ends[0]), .theirs = Descriptor(ends[1])};
+}
+
+Result<ProcessId> spawn_monitor_on(const std::vector<std::string>& command,
+                                   const std::string& directory, int channel) {
   // Above the number it gets in the monitor, so that copying it there is never a no-op.
-  const Descriptor high(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, kMonitorChannel + 1));
+  const Descriptor high(::fcntl(channel, F_DUPFD_CLOEXEC, kMonitorChannel + 1));
   if (!high.is_open()) return Error{Code::kIo, fmt::format("dup: {}", errno_name(errno))};
 
   CHECK(!command.empty());
@@ -110,7 +111,14 @@ Result<MonitorProcess> spawn_monitor(const std::vector<std::string>& command,
     static_cast<void>(::waitpid(pid, nullptr, 0));
     return Error{Code::kIo, fmt::format("the monitor (process {}) has gone at once", pid)};
   }
-  return MonitorProcess{.process = *process, .channel = ours.release()};
+  return *process;
+}
+
+Result<MonitorProcess> spawn_monitor(const std::vector<std::string>& command,
+                                     const std::string& directory) {
+  MonitorChannel channel = TRY(MonitorChannel::make());
+  const ProcessId process = TRY(spawn_monitor_on(command, directory, channel.theirs.get()));
+  return MonitorProcess{.process = process, .channel = channel.ours.release()};
 }
 
 }  // namespace corehold

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/pod_files.h"
 
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,18 +30,12 @@ bool is_mount_point(const std::string& path) {
 }
 
 Result<void> make_empty_dir(const std::string& path, const VolumeSpec& volume,
-                            const std::optional<gid_t>& group) {
+                            const std::optional<gid_t>& group, const Launcher& launcher) {
   struct stat status {};
   const bool is_new = ::lstat(path.c_str(), &status) != 0;
   if (!is_new && (!volume.in_memory || is_mount_point(path))) return {};
   TRY(make_directories(path, 0755));
-  if (volume.in_memory) {
-    std::string options = "mode=0777";
-    if (volume.size_limit) options += fmt::format(",size={}", *volume.size_limit);
-    if (::mount("corehold", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
-      return failed("mount a tmpfs on", path);
-    }
-  }
+  if (volume.in_memory) TRY(launcher.mount_memory(path, volume.size_limit));
   // As a kubelet makes it: whoever the containers run as can use it.
   if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
     return failed("change the group of", path);
@@ -115,13 +108,14 @@ Result<void> make_private_tops(const std::string& root) {
   return {};
 }
 
-Result<void> make_volumes(const std::string& root, const Pod& pod) {
+Result<void> make_volumes(const std::string& root, const Pod& pod, const Launcher& launcher) {
   const PodSpec spec = read_spec(pod);
   TRY(make_private_tops(root));
   for (const VolumeSpec& volume : spec.volumes) {
     Result<void> made;
     if (volume.kind == VolumeSpec::Kind::kEmptyDir) {
-      made = make_empty_dir(volume_path(root, pod.uid, volume.name), volume, spec.volume_group);
+      made = make_empty_dir(volume_path(root, pod.uid, volume.name), volume, spec.volume_group,
+                            launcher);
     } else if (volume.kind == VolumeSpec::Kind::kHostPath) {
       made = check_host_path(root, volume);
     }
@@ -132,13 +126,13 @@ Result<void> make_volumes(const std::string& root, const Pod& pod) {
   return {};
 }
 
-Result<void> remove_pod_files(const std::string& root, const std::string& uid) {
+Result<void> remove_pod_files(const std::string& root, const std::string& uid,
+                              const Launcher& launcher) {
   const std::string volumes = fmt::format("{}/volumes/{}", root, uid);
   if (const auto names = entries_of(volumes)) {
     for (const std::string& name : *names) {
       const std::string path = fmt::format("{}/{}", volumes, name);
-      if (!is_mount_point(path)) continue;
-      if (::umount2(path.c_str(), MNT_DETACH) != 0) return failed("unmount", path);
+      if (is_mount_point(path)) TRY(launcher.unmount(path));
     }
   }
   for (const char* kind : kKinds) {
@@ -148,7 +142,8 @@ Result<void> remove_pod_files(const std::string& root, const std::string& uid) {
 }
 
 std::vector<std::string> sweep_pod_files(const std::string& root,
-                                         const std::set<std::string>& known) {
+                                         const std::set<std::string>& known,
+                                         const Launcher& launcher) {
   std::set<std::string> unknown;
   for (const char* kind : kKinds) {
     const auto names = entries_of(fmt::format("{}/{}", root, kind));
@@ -159,7 +154,7 @@ std::vector<std::string> sweep_pod_files(const std::string& root,
   }
   std::vector<std::string> removed;
   for (const std::string& uid : unknown) {
-    if (remove_pod_files(root, uid)) removed.push_back(uid);
+    if (remove_pod_files(root, uid, launcher)) removed.push_back(uid);
   }
   return removed;
 }

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "pod/pod.h"
+#include "runtime/launcher.h"
 
 namespace corehold {
 
@@ -30,15 +31,17 @@ Result<void> make_private_tops(const std::string& root);
 // Makes the pod's emptyDir volumes and checks that its hostPath volumes are what the pod
 // says they are. Idempotent; to be called before a container of the pod is started.
 // Nothing is made outside the root: a path that is missing there is an error.
-Result<void> make_volumes(const std::string& root, const Pod& pod);
+Result<void> make_volumes(const std::string& root, const Pod& pod, const Launcher& launcher);
 
 // Unmounts and removes what the pod has, except what the runtime keeps of containers.
 // Idempotent.
-Result<void> remove_pod_files(const std::string& root, const std::string& uid);
+Result<void> remove_pod_files(const std::string& root, const std::string& uid,
+                              const Launcher& launcher);
 
 // Removes what pods have left that nobody knows any more: directories named by a UUID that is
 // not among `known`. What cannot be removed stays. Says which were removed.
 std::vector<std::string> sweep_pod_files(const std::string& root,
-                                         const std::set<std::string>& known);
+                                         const std::set<std::string>& known,
+                                         const Launcher& launcher);
 
 }  // namespace corehold

@@ -158,9 +158,9 @@ TEST_F(PodInfo, HasTheModesAskedFor) {
 
 TEST_F(PodInfo, GoesWithThePod) {
   ASSERT_TRUE(write_podinfo(pod_with("[" + assigned("cpuset") + "]"), {}, context_));
-  ASSERT_TRUE(remove_pod_files(context_.root, "u"));
+  ASSERT_TRUE(remove_pod_files(context_.root, "u", Launcher()));
   EXPECT_NE(::access((context_.root + "/podinfo/u").c_str(), F_OK), 0);
-  EXPECT_TRUE(remove_pod_files(context_.root, "u"));
+  EXPECT_TRUE(remove_pod_files(context_.root, "u", Launcher()));
 }
 
 TEST_F(PodInfo, SaysWhichVolumeCouldNotBeWritten) {

@@ -18,6 +18,7 @@
 
 #include "runtime/confinement.h"
 #include "runtime/container_directory.h"
+#include "runtime/launcher.h"
 #include "runtime/runtime.h"
 
 namespace corehold {
@@ -26,6 +27,7 @@ struct ProcessRuntimeOptions {
   std::string root{};  // the agent's directory; absolute
   // What runs a monitor; the container's directory is added.
   std::vector<std::string> monitor{"/proc/self/exe", "monitor"};
+  Launcher launcher{};  // who starts monitors
   std::chrono::milliseconds start_timeout{60'000};
   // Told what the operator should know, such as processes that cannot be killed.
   std::function<void(const std::string&)> on_trouble{};

@@ -15,7 +15,6 @@
 
 #include "runtime/family.h"
 #include "runtime/log_file.h"
-#include "runtime/monitor_process.h"
 #include "runtime/pod_files.h"
 #include "runtime/process_runtime_entry.h"
 #include "sys/container_mark.h"
@@ -141,9 +140,10 @@ Result<void> ProcessRuntime::attach(Entry& entry, const Launch& launch) {
 }
 
 Result<void> ProcessRuntime::spawn(Entry& entry) {
-  const MonitorProcess monitor = TRY(spawn_monitor(options_.monitor, entry.directory.path()));
+  const MonitorProcess monitor =
+      TRY(options_.launcher.start_monitor(options_.monitor, entry.directory.path()));
   entry.keeper = monitor.process;
-  entry.is_child = true;
+  entry.is_child = monitor.is_child;
   boost::system::error_code error;
   entry.channel.assign(monitor.channel, error);
   if (error) return Error{Code::kIo, fmt::format("watch the monitor: {}", error.message())};

@@ -37,16 +37,20 @@ RuntimeBench::RuntimeBench(Kind kind) : kind_(kind) {
   restart();
 }
 
-void RuntimeBench::restart() { restart(ProcessRuntimeOptions{}.monitor); }
+void RuntimeBench::restart() { restart_with({}); }
 
 void RuntimeBench::restart(std::vector<std::string> monitor) {
+  restart_with({.monitor = std::move(monitor)});
+}
+
+void RuntimeBench::restart(Launcher launcher) { restart_with({.launcher = std::move(launcher)}); }
+
+void RuntimeBench::restart_with(ProcessRuntimeOptions options) {
+  options.root = root_;
+  options.on_trouble = [this](const std::string& trouble) { troubles_.push_back(trouble); };
   runtime_.reset();
   runtime_ = std::make_unique<ProcessRuntime>(
-      loop_,
-      ProcessRuntimeOptions{
-          .root = root_,
-          .monitor = std::move(monitor),
-          .on_trouble = [this](const std::string& trouble) { troubles_.push_back(trouble); }},
+      loop_, std::move(options),
       kind_ == Kind::kCgroup ? find_confinement({.name = name_}) : make_affinity("for a test"),
       [this](const ContainerRef& container, int attempt, const RuntimeExit& exit) {
         exits_.push_back({.container = container, .attempt = attempt, .exit = exit});

@@ -46,6 +46,8 @@ class RuntimeBench {
   void restart();
   // The same with another program for monitors.
   void restart(std::vector<std::string> monitor);
+  // The same with monitors that a launcher starts.
+  void restart(Launcher launcher);
 
   // A launch of /bin/sh -c SCRIPT on these CPUs, with a log.
   Launch shell(const std::string& container, const std::string& script, const std::string& cpus);
@@ -75,6 +77,8 @@ class RuntimeBench {
   bool is_v2() const;
 
  private:
+  void restart_with(ProcessRuntimeOptions options);
+
   Kind kind_;
   std::string root_;
   std::string name_;

@@ -36,7 +36,7 @@ class ContainerVolumes : public testing::Test {
     host_ = pattern;
   }
   ~ContainerVolumes() override {
-    static_cast<void>(remove_pod_files(bench_.root(), "uid-1"));
+    static_cast<void>(remove_pod_files(bench_.root(), "uid-1", Launcher()));
     static_cast<void>(remove_tree(host_));
   }
 
@@ -59,7 +59,7 @@ class ContainerVolumes : public testing::Test {
   LaunchContext context() { return {.root = bench_.root(), .node_name = "n1"}; }
 
   Result<void> begin(const Pod& pod) {
-    TRY(make_volumes(bench_.root(), pod));
+    TRY(make_volumes(bench_.root(), pod, Launcher()));
     TRY(write_podinfo(pod, {{"main", {.cpus = {CpuId(1)}, .mems = {NodeId(0)}}}}, context()));
     launch_ = TRY(make_launch(pod, "main", 0, context()));
     launch_.confines.cpus = {CpuId(0), CpuId(1)};
@@ -168,7 +168,7 @@ TEST_F(ContainerVolumes, KeepTheContentOfAnEmptyDirForTheNextAttempt) {
                        R"([{"name":"v","mountPath":"/new"}])", R"([{"name":"v","emptyDir":{}}])");
   EXPECT_EQ(output(both), "");
   EXPECT_EQ(output(both), "first\n");
-  ASSERT_TRUE(remove_pod_files(bench_.root(), "uid-1"));
+  ASSERT_TRUE(remove_pod_files(bench_.root(), "uid-1", Launcher()));
   EXPECT_NE(::access((bench_.root() + "/volumes/uid-1").c_str(), F_OK), 0);
 }
 
@@ -178,7 +178,7 @@ TEST_F(ContainerVolumes, CanBeInMemory) {
                          R"([{"name":"v","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}])")),
               testing::AllOf(HasSubstr("tmpfs"), HasSubstr("No space left")));
   EXPECT_THAT(*read_kernel_file("/proc/mounts"), HasSubstr(bench_.root()));
-  ASSERT_TRUE(remove_pod_files(bench_.root(), "uid-1"));
+  ASSERT_TRUE(remove_pod_files(bench_.root(), "uid-1", Launcher()));
   EXPECT_THAT(*read_kernel_file("/proc/mounts"), testing::Not(HasSubstr(bench_.root())));
 }
 
@@ -266,7 +266,7 @@ TEST_F(ContainerVolumes, OfPodsThatNobodyKnowsAreSwept) {
   }
   ASSERT_EQ(::mount("test", (top + unknown + "/v").c_str(), "tmpfs", 0, ""), 0);
   ASSERT_TRUE(make_directories(bench_.root() + "/logs/" + unknown, 0755));
-  EXPECT_THAT(sweep_pod_files(bench_.root(), {known}), testing::ElementsAre(unknown));
+  EXPECT_THAT(sweep_pod_files(bench_.root(), {known}, Launcher()), testing::ElementsAre(unknown));
   EXPECT_THAT(*entries_of(top), testing::ElementsAre(known, "mine"));
   EXPECT_THAT(*entries_of(bench_.root() + "/logs"), testing::IsEmpty());
 }

@@ -33,6 +33,7 @@ Result<void> set_static(NodeSetup& setup, const Config& config) {
   setup.empty.cpus = TRY(policy.start({}));
   TRY(policy.check_start(setup.empty.cpus));
   setup.options = words_of(config.static_options);
+  setup.scale_delay = config.static_options.scale_delay;
   setup.full_pcpus_only = config.static_options.full_pcpus_only;
   if (config.static_options.strict_cpu_reservation) {
     setup.min_shared = std::max(1, config.static_options.min_shared_cpus);
@@ -56,7 +57,9 @@ Result<NodeSetup> NodeSetup::make(const Topology& topology, const Config& config
   NodeSetup setup{.topology = &topology,
                   .policy = nullptr,
                   .topology_options = config.topology,
-                  .pod_gates = config.pod_gates};
+                  .pod_gates = config.pod_gates,
+                  .gates = config.gates,
+                  .reconcile_period = config.reconcile_period};
   if (config.cpu_manager_policy == CpuManagerPolicy::kStatic) {
     TRY(set_static(setup, config));
   } else {

@@ -4,6 +4,7 @@
 // configuration describes them.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct NodeSetup {
   CpuSet givable{};    // CPUs that somebody may have exclusively
   int min_shared = 1;  // CPUs that the shared pool keeps
   bool full_pcpus_only = false;
+  FeatureGates gates{};
+  std::chrono::milliseconds scale_delay{};       // before CPUs are taken from a container
+  std::chrono::milliseconds reconcile_period{};  // of cpusets
   Bookings empty{};
 };
 

@@ -38,7 +38,8 @@ class PodStore::Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database() {
-    for (sqlite3_stmt* statement : {save_, forget_, load_}) ::sqlite3_finalize(statement);
+    for (sqlite3_stmt* statement : {save_, forget_, load_, note_, save_note_})
+      ::sqlite3_finalize(statement);
     ::sqlite3_close(handle_);
   }
 
@@ -53,6 +54,15 @@ class PodStore::Database {
                 "UPDATE SET sequence = excluded.sequence, record = excluded.record",
                 save_));
     TRY(compile("DELETE FROM pods WHERE uid = ?1", forget_));
+    // Later than the first version, which does not look at it.
+    TRY(
+        run("CREATE TABLE IF NOT EXISTS notes(key TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)"
+            " WITHOUT ROWID"));
+    TRY(compile("SELECT text FROM notes WHERE key = ?1", note_));
+    TRY(
+        compile("INSERT INTO notes(key, text) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET text = "
+                "excluded.text",
+                save_note_));
     return compile("SELECT uid, sequence, record FROM pods ORDER BY sequence, uid", load_);
   }
 
@@ -76,13 +86,29 @@ class PodStore::Database {
     std::vector<StoredPod> pods;
     int result = ::sqlite3_step(load_);
     for (; result == SQLITE_ROW; result = ::sqlite3_step(load_)) {
-      pods.push_back({.uid = text(0),
+      pods.push_back({.uid = text(load_, 0),
                       .sequence = static_cast<std::uint64_t>(::sqlite3_column_int64(load_, 1)),
-                      .record = text(2)});
+                      .record = text(load_, 2)});
     }
     ::sqlite3_reset(load_);
     if (result != SQLITE_DONE) return failed("load pods");
     return pods;
+  }
+
+  Result<std::string> note(const std::string& key) {
+    bind(note_, 1, key);
+    const int result = ::sqlite3_step(note_);
+    const std::string found = result == SQLITE_ROW ? text(note_, 0) : "";
+    ::sqlite3_reset(note_);
+    ::sqlite3_clear_bindings(note_);
+    if (result != SQLITE_ROW && result != SQLITE_DONE) return failed("read a note");
+    return found;
+  }
+
+  Result<void> save_note(const std::string& key, const std::string& text) {
+    bind(save_note_, 1, key);
+    bind(save_note_, 2, text);
+    return finish(save_note_, fmt::format("save note {}", key));
   }
 
  private:
@@ -121,9 +147,9 @@ class PodStore::Database {
     return outcome;
   }
 
-  std::string text(int column) const {
-    const auto* found = ::sqlite3_column_text(load_, column);
-    const int size = ::sqlite3_column_bytes(load_, column);
+  static std::string text(sqlite3_stmt* statement, int column) {
+    const auto* found = ::sqlite3_column_text(statement, column);
+    const int size = ::sqlite3_column_bytes(statement, column);
     return found == nullptr
                ? ""
                : std::string(reinterpret_cast<const char*>(found), static_cast<std::size_t>(size));
@@ -169,6 +195,8 @@ class PodStore::Database {
   sqlite3_stmt* save_ = nullptr;
   sqlite3_stmt* forget_ = nullptr;
   sqlite3_stmt* load_ = nullptr;
+  sqlite3_stmt* note_ = nullptr;
+  sqlite3_stmt* save_note_ = nullptr;
 };
 
 PodStore::PodStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
@@ -197,6 +225,10 @@ Result<PodStore> PodStore::open(const std::string& path) {
 
 Result<std::vector<StoredPod>> PodStore::load() const { return database_->load(); }
 Result<void> PodStore::save(const StoredPod& pod) { return database_->save(pod); }
+Result<std::string> PodStore::note(const std::string& key) const { return database_->note(key); }
+Result<void> PodStore::save_note(const std::string& key, const std::string& text) {
+  return database_->save_note(key, text);
+}
 Result<void> PodStore::forget(const std::string& uid) { return database_->forget(uid); }
 
 std::vector<std::string> pod_store_files(const std::string& path) {

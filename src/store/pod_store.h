@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pods of a node in an embedded database (SQLite): what a save has answered with
-// success survives a crash and a power cut. What a record says is not known here.
+// The pods of a node in an embedded database (SQLite), and a few notes beside them: what a
+// save has answered with success survives a crash and a power cut. What a record or a note
+// says is not known here.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,11 @@ class PodStore {
 
   // An unknown UID is no error.
   Result<void> forget(const std::string& uid);
+
+  // The text under that key; "" when there is none.
+  Result<std::string> note(const std::string& key) const;
+  // On failure nothing has changed.
+  Result<void> save_note(const std::string& key, const std::string& text);
 
  private:
   class Database;

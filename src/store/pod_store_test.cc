@@ -100,6 +100,20 @@ TEST_F(PodStoreTest, RefusesAFileThatIsNoDatabase) {
   EXPECT_TRUE(store.error().message.starts_with(path() + ": ")) << store.error().message;
 }
 
+TEST_F(PodStoreTest, NotesStayBesideThePods) {
+  {
+    PodStore store = open();
+    EXPECT_EQ(*store.note("node"), "");
+    ASSERT_TRUE(store.save_note("node", "a"));
+    ASSERT_TRUE(store.save_note("node", "b"));
+    ASSERT_TRUE(store.save_note("other", "c"));
+  }
+  PodStore store = open();
+  EXPECT_EQ(*store.note("node"), "b");
+  EXPECT_EQ(*store.note("other"), "c");
+  EXPECT_TRUE(store.load()->empty());
+}
+
 TEST_F(PodStoreTest, RefusesADamagedDatabase) {
   {
     PodStore store = open();

@@ -1,124 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/http_client.h"
 
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
-
 #include <array>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
 #include <exception>
 #include <optional>
+#include <sstream>
+#include <utility>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/write.hpp>
 #include <fmt/format.h>
 
-#include "sys/file.h"
+#include "sys/channel.h"
+#include "sys/http_connect.h"
+#include "sys/socket_address.h"
 
 namespace corehold {
+namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using ErrorCode = boost::system::error_code;
+using Outcome = Channel::Outcome;
+
+constexpr std::size_t kMaxLine = std::size_t{1} << 20U;
+constexpr std::size_t kPiece = 16384;
+
+Error gone(const std::string& place, const std::string& why) {
+  return {Code::kIo, fmt::format("the agent on {} has gone away: {}", place, why)};
+}
+
+std::string head_of(const HttpEndpoint& endpoint, const HttpQuestion& question) {
+  http::request<http::empty_body> head(http::string_to_verb(question.method), question.target, 11);
+  const bool is_local = !endpoint.socket_path.empty();
+  head.set(http::field::host,
+           is_local ? "corehold" : to_text({.host = endpoint.host, .port = endpoint.port}));
+  head.set(http::field::connection, "close");
+  head.set(http::field::user_agent, "corehold");
+  if (!question.accept.empty()) head.set(http::field::accept, question.accept);
+  if (!endpoint.token.empty()) head.set(http::field::authorization, "Bearer " + endpoint.token);
+  if (!question.body.empty()) head.set(http::field::content_type, question.content_type);
+  const bool may_have_body = question.method != "GET" && question.method != "HEAD";
+  if (may_have_body || !question.body.empty()) head.content_length(question.body.size());
+  std::ostringstream text;
+  text << head.base();
+  return std::move(text).str();
+}
+
+}  // namespace
 
 struct HttpStream::Connection {
-  explicit Connection(std::string socket_path) : path(std::move(socket_path)) {
-    parser.body_limit(boost::none);
+  explicit Connection(HttpLine open) : line(std::move(open)) { parser.body_limit(boost::none); }
+
+  // Waits for more of the answer, at the most until then; no value: that was too long. Fails
+  // when the server has gone.
+  Result<bool> read_more(Deadline until) {
+    std::array<char, kPiece> piece{};
+    for (;;) {
+      const Channel::Moved moved = line.channel->read(piece.data(), piece.size());
+      if (moved.outcome == Outcome::kDone) {
+        ahead.append(piece.data(), moved.bytes);
+        return true;
+      }
+      if (moved.outcome == Outcome::kBroken) return gone(place, line.channel->trouble());
+      if (moved.outcome == Outcome::kEnd) {
+        has_ended = true;
+        return true;
+      }
+      if (!wait_for(line, moved.outcome, until)) return false;
+    }
   }
 
-  std::string path;
-  asio::io_context loop{1};
-  asio::local::stream_protocol::socket socket{loop};
-  beast::flat_buffer buffer{};
+  // Reads from what is there; whether it was enough for anything.
+  Result<bool> parse() {
+    ErrorCode ec;
+    std::size_t used = 0;
+    if (!ahead.empty()) {
+      used = parser.put(asio::buffer(ahead), ec);
+      ahead.erase(0, used);
+    }
+    if (ec == http::error::need_more || ec == http::error::need_buffer) ec = {};
+    if (!ec && used == 0 && has_ended) {
+      if (!parser.got_some()) return gone(place, "it has hung up");
+      parser.put_eof(ec);
+    }
+    if (ec) return gone(place, ec.message());
+    return used > 0 || has_ended;
+  }
+
+  HttpLine line;
+  std::string place{};  // for messages
+  std::string ahead{};  // read, but not used yet
+  bool has_ended = false;
   http::response_parser<http::buffer_body> parser{};
 };
 
 namespace {
 
-constexpr std::size_t kMaxLine = std::size_t{1} << 20U;
-
-Error gone(const std::string& path, const ErrorCode& ec) {
-  return {Code::kIo, fmt::format("the agent on {} has gone away: {}", path, ec.message())};
-}
-
-Error no_answer(const std::string& path) {
-  return {Code::kIo, fmt::format("the agent at {} does not answer", path)};
-}
-
-Error cannot_connect(const std::string& path, int number) {
-  if (number == ENOENT || number == ECONNREFUSED) {
-    return {Code::kNotFound,
-            fmt::format("no agent is listening on {}; start one with corehold agent", path)};
-  }
-  if (number == EACCES || number == EPERM) {
-    return {Code::kIo,
-            fmt::format("this user may not use {} (EACCES): run this as root, or let a group of "
-                        "this user use it with `listen: {{socketGroup: GROUP}}` in the "
-                        "CoreholdConfiguration of the agent's --config file",
-                        path)};
-  }
-  if (number == EAGAIN) return no_answer(path);
-  return {Code::kIo, fmt::format("connect to {}: {}", path, errno_name(number))};
-}
-
-Result<void> connect(asio::local::stream_protocol::socket& socket, const std::string& path,
-                     std::chrono::milliseconds patience) {
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return Error{Code::kInvalid,
-                 fmt::format("{} is too long for a socket: {} bytes, {} are the most", path,
-                             path.size(), sizeof(sockaddr_un::sun_path) - 1)};
-  }
-  ErrorCode ec;
-  static_cast<void>(socket.open(asio::local::stream_protocol(), ec));
-  if (ec) return cannot_connect(path, ec.value());
-  // By hand: a queue that is full makes this wait, and Asio would wait for ever.
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
-  const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(patience - seconds);
-  const timeval bound{.tv_sec = seconds.count(), .tv_usec = rest.count()};
-  ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
-  const asio::local::stream_protocol::endpoint address(path);
-  const auto size = static_cast<socklen_t>(address.size());
-  while (::connect(socket.native_handle(), address.data(), size) != 0) {
-    if (errno != EINTR) return cannot_connect(path, errno);
+// Sends it all; a server that has had enough answers all the same, so what it does not take
+// is no failure.
+Result<void> send(const HttpLine& line, std::string_view text, Deadline until,
+                  const std::string& place) {
+  while (!text.empty()) {
+    const Channel::Moved moved = line.channel->write(text);
+    if (moved.outcome == Outcome::kBroken || moved.outcome == Outcome::kEnd) return {};
+    text.remove_prefix(moved.bytes);
+    if (moved.outcome != Outcome::kDone && !wait_for(line, moved.outcome, until)) {
+      return no_answer(place);
+    }
   }
   return {};
 }
 
-// Runs one operation on the socket; no value: it was not done in time and is given up.
-template <typename Begin>
-std::optional<ErrorCode> within(asio::io_context& loop,
-                                asio::local::stream_protocol::socket& socket,
-                                asio::steady_timer::time_point until, Begin begin) {
-  std::optional<ErrorCode> outcome;
-  begin([&outcome](const ErrorCode& ec, std::size_t) { outcome = ec; });
-  loop.restart();
-  loop.run_until(until);
-  if (outcome) return outcome;
-  ErrorCode ignored;
-  static_cast<void>(socket.cancel(ignored));
-  loop.restart();
-  loop.run();
-  return std::nullopt;
-}
-
-template <typename Call>
-ErrorCode uninterrupted(Call call) {
-  ErrorCode ec;
-  do {
-    ec.clear();
-    call(ec);
-  } while (ec == asio::error::interrupted);
-  return ec;
-}
-
 }  // namespace
+
+std::string HttpEndpoint::text() const {
+  if (!socket_path.empty()) return socket_path;
+  return "https://" + to_text({.host = host, .port = port});
+}
 
 HttpStream::HttpStream() = default;
 HttpStream::HttpStream(HttpStream&&) noexcept = default;
@@ -127,23 +131,24 @@ HttpStream::~HttpStream() = default;
 
 int HttpStream::status() const { return static_cast<int>(connection_->parser.get().result_int()); }
 
-int HttpStream::descriptor() const { return connection_->socket.native_handle(); }
+int HttpStream::descriptor() const { return connection_->line.socket.get(); }
+
+bool HttpStream::has_more() const {
+  return !line_.empty() || !connection_->ahead.empty() || connection_->has_ended ||
+         connection_->parser.is_done() || connection_->line.channel->has_buffered();
+}
 
 Result<std::string> HttpStream::next() {
   Connection& own = *connection_;
-  std::array<char, 16384> piece{};
+  std::array<char, kPiece> piece{};
   while (!own.parser.is_done()) {
     auto& body = own.parser.get().body();
     body.data = piece.data();
     body.size = piece.size();
-    const ErrorCode ec = uninterrupted(
-        [&](ErrorCode& error) { http::read_some(own.socket, own.buffer, own.parser, error); });
-    if (ec && ec != http::error::need_buffer && ec != http::error::end_of_stream) {
-      return gone(own.path, ec);
-    }
+    const bool advanced = TRY(own.parse());
     const std::size_t got = piece.size() - body.size;
     if (got > 0) return std::string(piece.data(), got);
-    if (ec == http::error::end_of_stream) break;
+    if (!advanced) TRY(own.read_more(Deadline::max()));
   }
   return std::string();
 }
@@ -175,40 +180,39 @@ Result<std::string> HttpStream::rest() {
   }
 }
 
-Result<HttpStream> open_stream(const std::string& socket_path, const HttpQuestion& question) {
+Result<HttpStream> open_stream(const HttpEndpoint& endpoint, const HttpQuestion& question) {
   try {
+    const Deadline until = Clock::now() + question.patience;
+    const std::string place = endpoint.text();
+    HttpLine line = TRY(connect(endpoint, until));
     HttpStream stream;
-    stream.connection_ = std::make_unique<HttpStream::Connection>(socket_path);
+    stream.connection_ = std::make_unique<HttpStream::Connection>(std::move(line));
     HttpStream::Connection& own = *stream.connection_;
-    const auto until = asio::steady_timer::clock_type::now() + question.patience;
-    TRY(connect(own.socket, socket_path, question.patience));
-    http::request<http::string_body> request(http::string_to_verb(question.method), question.target,
-                                             11);
-    request.set(http::field::host, "corehold");
-    request.set(http::field::connection, "close");
-    if (!question.body.empty()) request.set(http::field::content_type, question.content_type);
-    request.body() = question.body;
-    request.prepare_payload();
-    const auto sent = within(own.loop, own.socket, until,
-                             [&](auto done) { http::async_write(own.socket, request, done); });
-    if (!sent) return no_answer(socket_path);
-    // A server that has had enough answers all the same.
-    if (*sent && *sent != asio::error::broken_pipe) return gone(socket_path, *sent);
-    const auto begun = within(own.loop, own.socket, until, [&](auto done) {
-      http::async_read_header(own.socket, own.buffer, own.parser, done);
-    });
-    if (!begun) return no_answer(socket_path);
-    if (*begun) return gone(socket_path, *begun);
+    own.place = place;
+    TRY(send(own.line, head_of(endpoint, question), until, place));
+    TRY(send(own.line, question.body, until, place));
+    while (!own.parser.is_header_done()) {
+      if (TRY(own.parse())) continue;
+      if (!TRY(own.read_more(until))) return no_answer(place);
+    }
     return stream;
   } catch (const std::exception& error) {
-    return Error{Code::kIo, fmt::format("ask {}: {}", socket_path, error.what())};
+    return Error{Code::kIo, fmt::format("ask {}: {}", endpoint.text(), error.what())};
   }
 }
 
-Result<HttpAnswer> ask(const std::string& socket_path, const HttpQuestion& question) {
-  HttpStream stream = TRY(open_stream(socket_path, question));
+Result<HttpStream> open_stream(const std::string& socket_path, const HttpQuestion& question) {
+  return open_stream(HttpEndpoint{.socket_path = socket_path}, question);
+}
+
+Result<HttpAnswer> ask(const HttpEndpoint& endpoint, const HttpQuestion& question) {
+  HttpStream stream = TRY(open_stream(endpoint, question));
   const int status = stream.status();
   return HttpAnswer{.status = status, .body = TRY(stream.rest())};
+}
+
+Result<HttpAnswer> ask(const std::string& socket_path, const HttpQuestion& question) {
+  return ask(HttpEndpoint{.socket_path = socket_path}, question);
 }
 
 std::string url_escape(std::string_view text) {

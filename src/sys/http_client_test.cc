@@ -11,13 +11,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
 #include "sys/file.h"
 #include "sys/http_server.h"
+#include "sys/http_testing.h"
+#include "sys/socket_address.h"
+#include "sys/tls.h"
 
 namespace corehold {
 namespace {
@@ -31,34 +36,56 @@ class HttpClient : public testing::Test {
     path_ = directory_ + "/socket";
   }
   ~HttpClient() override {
-    if (server_ > 0) {
-      ::kill(server_, SIGKILL);
-      ::waitpid(server_, nullptr, 0);
-    }
+    end_server();
     std::error_code ec;
     std::filesystem::remove_all(directory_, ec);
   }
 
+  void end_server() {
+    if (server_ <= 0) return;
+    ::kill(server_, SIGKILL);
+    ::waitpid(server_, nullptr, 0);
+    server_ = 0;
+  }
+
   // In a process of its own.
   void serve(const std::function<void(const HttpExchangePtr&)>& handler) {
+    serve({.path = path_}, handler);
+  }
+  // The same over TLS; the endpoint to ask.
+  HttpEndpoint serve_tls(const std::function<void(const HttpExchangePtr&)>& handler,
+                         const TestPki& pki) {
+    auto tls = TlsContext::for_server(pki.server);
+    EXPECT_TRUE(tls);
+    serve({.address = "127.0.0.1:0", .tls = std::make_shared<TlsContext>(*std::move(tls))},
+          handler);
+    return {.host = "127.0.0.1",
+            .port = parse_socket_address(place_)->port,
+            .authority = pki.authority.certificate,
+            .token = "secret"};
+  }
+  void serve(HttpServerOptions options,
+             const std::function<void(const HttpExchangePtr&)>& handler) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
+    end_server();
     server_ = ::fork();
     ASSERT_GE(server_, 0);
     if (server_ == 0) {
       boost::asio::io_context loop;
-      HttpServerOptions options{.path = path_};
       options.handler = handler;
       options.complaint = [](int status, const std::string& message) {
         return HttpResponse{.status = status, .body = message};
       };
       const auto server = HttpServer::listen(loop, std::move(options));
-      static_cast<void>(write_all(ends[1], "r"));
+      static_cast<void>(write_all(ends[1], (*server)->place() + "\n"));
       loop.run();
       ::_exit(0);
     }
     char byte = 0;
-    ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+    place_.clear();
+    while (::read(ends[0], &byte, 1) == 1 && byte != '\n') place_ += byte;
+    ASSERT_FALSE(place_.empty());
     ::close(ends[0]);
     ::close(ends[1]);
   }
@@ -85,6 +112,7 @@ class HttpClient : public testing::Test {
 
   std::string directory_{};
   std::string path_{};
+  std::string place_{};  // where the server says it is
   pid_t server_ = 0;
 };
 
@@ -149,9 +177,7 @@ TEST_F(HttpClient, SaysThatNobodyListens) {
   EXPECT_EQ(ask(path_, {}).error().message, expected);
   // A socket that nobody serves any more.
   serve_bytes("");
-  ::kill(server_, SIGKILL);
-  ::waitpid(server_, nullptr, 0);
-  server_ = 0;
+  end_server();
   EXPECT_EQ(ask(path_, {}).error().message, expected);
   EXPECT_EQ(ask(path_, {}).error().code, Code::kNotFound);
 }
@@ -200,6 +226,87 @@ TEST_F(HttpClient, TellsAUserWhoMayNotHowToBeAllowed) {
             "this user may not use " + path_ +
                 " (EACCES): run this as root, or let a group of this user use it with `listen: "
                 "{socketGroup: GROUP}` in the CoreholdConfiguration of the agent's --config file");
+}
+
+TEST_F(HttpClient, AsksOverTlsWithItsToken) {
+  const HttpEndpoint endpoint = serve_tls(
+      [](const HttpExchangePtr& exchange) {
+        const HttpRequest& request = exchange->request();
+        exchange->answer({.body = request.authorization + " " + request.accept + " " +
+                                  std::to_string(request.body.size())});
+      },
+      test_pki());
+  const auto answer =
+      ask(endpoint,
+          {.method = "POST", .body = std::string(1'000'000, 'x'), .accept = "application/yaml"});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "Bearer secret application/yaml 1000000");
+}
+
+TEST_F(HttpClient, ReadsAStreamOverTls) {
+  const HttpEndpoint endpoint = serve_tls(
+      [](const HttpExchangePtr& exchange) {
+        exchange->begin(200, "text/plain");
+        exchange->write("one\ntw");
+        exchange->write("o\n");
+        exchange->write(std::string(900'000, 'x'));
+        exchange->end();
+      },
+      test_pki());
+  auto stream = open_stream(endpoint, {});
+  ASSERT_TRUE(stream) << stream.error().message;
+  for (const char* line : {"one", "two"}) EXPECT_EQ(**stream->next_line(), line);
+  EXPECT_EQ(**stream->next_line(), std::string(900'000, 'x'));
+  EXPECT_EQ(*stream->next_line(), std::nullopt);
+}
+
+TEST_F(HttpClient, TrustsNobodyElse) {
+  HttpEndpoint endpoint =
+      serve_tls([](const HttpExchangePtr& exchange) { exchange->answer({}); }, test_pki());
+  const std::string right = std::exchange(endpoint.authority, test_pki().authority.certificate);
+  const auto stranger = ask(endpoint, {});
+  ASSERT_FALSE(stranger);
+  EXPECT_EQ(stranger.error().code, Code::kIo);
+  EXPECT_TRUE(stranger.error().message.starts_with("speak TLS with " + endpoint.text() +
+                                                   ": its certificate cannot be trusted: "))
+      << stranger.error().message;
+  endpoint.authority = "";
+  EXPECT_EQ(ask(endpoint, {}).error().code, Code::kInvalid);
+  endpoint.authority = right;
+  endpoint.host = "localhost";
+  EXPECT_TRUE(ask(endpoint, {}));
+}
+
+TEST_F(HttpClient, SaysThatNobodyListensOnThatPort) {
+  HttpEndpoint endpoint =
+      serve_tls([](const HttpExchangePtr& exchange) { exchange->answer({}); }, test_pki());
+  end_server();
+  const auto answer = ask(endpoint, {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kNotFound);
+  EXPECT_EQ(answer.error().message,
+            "no agent is listening on " + endpoint.text() + "; start one with corehold agent");
+}
+
+TEST_F(HttpClient, GivesUpOnAServerThatDoesNotFinishItsHandshake) {
+  const HttpEndpoint endpoint =
+      serve_tls([](const HttpExchangePtr& exchange) { exchange->answer({}); }, test_pki());
+  ::kill(server_, SIGSTOP);
+  EXPECT_EQ(ask(endpoint, {.patience = std::chrono::milliseconds(50)}).error().message,
+            "the agent at " + endpoint.text() + " does not answer");
+}
+
+TEST_F(HttpClient, SeesTheRefusalOfABodyThatIsTooLarge) {
+  serve([](const HttpExchangePtr& exchange) { exchange->answer({}); });
+  const std::string body(std::size_t{20} << 20U, 'x');
+  const auto answer = ask(path_, {.method = "POST", .body = body});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 413);
+  const HttpEndpoint endpoint =
+      serve_tls([](const HttpExchangePtr& exchange) { exchange->answer({}); }, test_pki());
+  const auto other = ask(endpoint, {.method = "POST", .body = body});
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_EQ(other->status, 413);
 }
 
 TEST_F(HttpClient, SaysThatThePathIsTooLong) {

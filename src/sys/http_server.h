@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HTTP/1.1 over a Unix socket, on the loop of its owner: requests in, answers out, whole
-// or as a stream. The adapter for Boost.Beast: what peers send cannot throw, grow without
-// bound or keep a connection for ever.
+// HTTP/1.1 on the loop of its owner, over a Unix socket or over TCP with TLS: requests in,
+// answers out, whole or as a stream. What peers send cannot throw, grow without bound or
+// keep a connection for ever, and connections that ask nothing never stand in the way of
+// new ones. Boost.Beast reads the messages.
 #pragma once
 
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,15 +24,22 @@
 
 namespace corehold {
 
+class TlsContext;
+
 struct HttpLimits {
   std::uint32_t header_bytes = 16U << 10U;
   std::uint64_t body_bytes = std::uint64_t{8} << 20U;
-  std::size_t stream_bytes = std::size_t{4} << 20U;  // not yet taken by the peer
-  int connections = 512;
-  std::chrono::seconds idle{60};  // for a request to come in whole, or an answer to go out
+  std::uint64_t all_bodies_bytes = std::uint64_t{64} << 20U;  // of requests that come in
+  std::size_t stream_bytes = std::size_t{4} << 20U;           // not yet taken by the peer
+  int connections = 4096;  // fewer if this process may not open three times as many files
+  // Deadlines for the whole of each, however slowly it comes; not for answers in pieces.
+  std::chrono::seconds header{10};  // and for a handshake
+  std::chrono::seconds idle{60};    // between requests; also for a body or a whole answer, and
+                                    // more for the time that its bytes need at this rate:
+  std::uint64_t least_bytes_per_second = std::uint64_t{64} << 10U;
 };
 
-// Who is at the other end, as the kernel says (SO_PEERCRED).
+// Who is at the other end of a Unix socket, as the kernel says (SO_PEERCRED).
 struct Peer {
   pid_t pid = 0;
   uid_t uid = 0;
@@ -47,6 +57,7 @@ struct HttpRequest {
   std::string if_none_match{};
   std::string body{};
   Peer peer{};
+  bool over_tls = false;  // so from anywhere, and there is no `peer`
 };
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -59,7 +70,8 @@ struct HttpResponse {
 };
 
 // One request waiting for its answer. Call answer() once, or begin(), write() any number
-// of times and end(). Everything is ignored once the peer has gone.
+// of times and end(). Everything is ignored once the peer has gone. When the last pointer
+// goes before the answer is complete, so does the connection.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
@@ -83,14 +95,19 @@ class HttpExchange {
   virtual void on_gone(std::function<void()> callback) = 0;
 };
 
-// Shared: by the connection, which writes the answer, and by whoever will know it.
+// Shared: by whoever will know the answer.
 using HttpExchangePtr = std::shared_ptr<HttpExchange>;
 
 struct HttpServerOptions {
-  std::string path{};       // of the socket
-  mode_t mode = 0600;       // of the socket
-  gid_t group = gid_t(-1);  // of the socket; -1: the process's own
+  std::string path{};                       // of the Unix socket; "": TCP with TLS
+  mode_t mode = 0600;                       // of the socket
+  gid_t group = gid_t(-1);                  // of the socket; -1: the process's own
+  std::string address{};                    // for TCP: "127.0.0.1:10270"; port 0: one that is free
+  std::shared_ptr<const TlsContext> tls{};  // for TCP; shared with the connections
   HttpLimits limits{};
+  // Asked as soon as the header is there: an answer refuses the request, and its body is
+  // not read. May be empty.
+  std::function<std::optional<HttpResponse>(const HttpRequest&)> gate{};
   std::function<void(HttpExchangePtr)> handler{};
   // What is sent for a request that cannot be read: a response for a status and a message.
   std::function<HttpResponse(int, const std::string&)> complaint{};
@@ -99,11 +116,15 @@ struct HttpServerOptions {
 class HttpServer {
  public:
   // Listens. What is at the path is replaced if it is a socket: nobody else may be
-  // serving there. Fails with kIo, and kInvalid for a path too long for a socket.
+  // serving there. Fails with kIo, with kConflict when the TCP port is taken, and kInvalid for
+  // a path too long for a socket or an address that is none.
   // `loop` must outlive the server.
   static Result<std::unique_ptr<HttpServer>> listen(boost::asio::io_context& loop,
                                                     HttpServerOptions options);
   virtual ~HttpServer() = default;
+
+  // Where it listens: the path, or the address with the port that it got.
+  virtual const std::string& place() const = 0;
 
   // Takes no more connections, drops those there are and removes the socket.
   virtual void close() = 0;

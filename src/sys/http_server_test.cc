@@ -1,71 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/http_server.h"
 
-#include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "sys/descriptor.h"
 #include "sys/file.h"
+#include "sys/http_testing.h"
 
 namespace corehold {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-
-// One side of a connection that speaks raw bytes; the loop runs while it listens.
-class RawClient {
- public:
-  RawClient(boost::asio::io_context& loop, const std::string& path)
-      : loop_(loop), socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-    connected_ =
-        ::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  }
-
-  bool connected() const { return connected_; }
-  bool send(std::string_view text) { return write_all(socket_.get(), text) == 0; }
-  void close() { socket_.close(); }
-
-  // What comes until `enough`, if given, is in it or the other side closes.
-  std::string receive(const std::string& enough = "") {
-    std::string text;
-    for (int i = 0; i < 5000; ++i) {
-      loop_.restart();
-      loop_.poll();
-      char buffer[4096];
-      const ssize_t got = ::recv(socket_.get(), buffer, sizeof buffer, 0);
-      if (got == 0) {
-        closed_ = true;
-        return text;
-      }
-      if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
-      if (!enough.empty() && text.find(enough) != std::string::npos) return text;
-      if (got < 0) loop_.restart(), loop_.run_for(1ms);
-    }
-    return text + " (and then nothing)";
-  }
-  bool closed() const { return closed_; }
-
- private:
-  boost::asio::io_context& loop_;
-  Descriptor socket_;
-  bool connected_ = false;
-  bool closed_ = false;
-};
 
 class HttpServerTest : public testing::Test {
  protected:
@@ -88,6 +46,7 @@ class HttpServerTest : public testing::Test {
     auto server = HttpServer::listen(
         loop_, {.path = path(),
                 .limits = limits_,
+                .gate = gate_,
                 .handler = [this](const HttpExchangePtr& exchange) { handle(exchange); },
                 .complaint =
                     [](int status, const std::string& message) {
@@ -110,27 +69,31 @@ class HttpServerTest : public testing::Test {
       exchange->on_gone([this] { ++gone_; });
       return;
     }
+    if (request.target == "/unchanged") return exchange->answer({.status = 304});
     exchange->answer({.body = fmt::format("{} {} {} as {}", request.method, request.target,
                                           request.body, request.peer.pid)});
   }
 
   std::string path() const { return directory_ + "/socket"; }
-  RawClient client() { return RawClient(loop_, path()); }
+  RawClient client() { return {loop_, connect_unix(path())}; }
   void turn() {
     loop_.restart();
     loop_.run_for(5ms);
+    loop_.restart();
+    loop_.poll();
   }
 
   boost::asio::io_context loop_;
   std::string directory_;
   HttpLimits limits_{.header_bytes = 1024, .body_bytes = 2000, .stream_bytes = 100'000};
+  std::function<std::optional<HttpResponse>(const HttpRequest&)> gate_;
   std::unique_ptr<HttpServer> server_;
   HttpExchangePtr kept_;
   int gone_ = 0;
 };
 
 TEST_F(HttpServerTest, AnswersAndKnowsThePeer) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n"));
   const std::string answer = peer.receive("as ");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
@@ -138,7 +101,7 @@ TEST_F(HttpServerTest, AnswersAndKnowsThePeer) {
 }
 
 TEST_F(HttpServerTest, TakesSeveralRequestsOnOneConnection) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n"));
   const std::string answer = peer.receive("GET /2");
   EXPECT_NE(answer.find("GET /1"), std::string::npos) << answer;
@@ -146,7 +109,7 @@ TEST_F(HttpServerTest, TakesSeveralRequestsOnOneConnection) {
 }
 
 TEST_F(HttpServerTest, TakesARequestThatComesInPieces) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   for (const char c : std::string("POST /p HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")) {
     ASSERT_TRUE(peer.send(std::string(1, c)));
     loop_.restart();
@@ -156,7 +119,7 @@ TEST_F(HttpServerTest, TakesARequestThatComesInPieces) {
 }
 
 TEST_F(HttpServerTest, SaysContinueToThoseWhoAsk) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("POST /p HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"));
   EXPECT_TRUE(peer.receive("\r\n\r\n").starts_with("HTTP/1.1 100 Continue\r\n"));
   ASSERT_TRUE(peer.send("abc"));
@@ -164,7 +127,7 @@ TEST_F(HttpServerTest, SaysContinueToThoseWhoAsk) {
 }
 
 TEST_F(HttpServerTest, RefusesWhatIsNotHttpAndHangsUp) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("\x16\x03\x01 hello\r\n\r\n"));
   const std::string answer = peer.receive();
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ")) << answer;
@@ -172,7 +135,7 @@ TEST_F(HttpServerTest, RefusesWhatIsNotHttpAndHangsUp) {
 }
 
 TEST_F(HttpServerTest, RefusesABodyBeyondTheLimit) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("POST / HTTP/1.1\r\nContent-Length: 2001\r\n\r\n"));
   const std::string answer = peer.receive();
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
@@ -180,39 +143,193 @@ TEST_F(HttpServerTest, RefusesABodyBeyondTheLimit) {
 }
 
 TEST_F(HttpServerTest, RefusesAChunkedBodyBeyondTheLimit) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n800\r\n" +
                         std::string(2048, 'x') + "\r\n0\r\n\r\n"));
   EXPECT_TRUE(peer.receive().starts_with("HTTP/1.1 413 "));
 }
 
 TEST_F(HttpServerTest, RefusesAHeaderBeyondTheLimit) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET / HTTP/1.1\r\nX: " + std::string(5000, 'x') + "\r\n\r\n"));
   EXPECT_TRUE(peer.receive().starts_with("HTTP/1.1 431 "));
 }
 
 TEST_F(HttpServerTest, LetsGoOfAPeerThatSendsHalfARequest) {
-  limits_.idle = std::chrono::seconds(0);
+  limits_.header = 0s;
   start();
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET / HT"));
   peer.receive();
   EXPECT_TRUE(peer.closed());
 }
 
+TEST_F(HttpServerTest, LetsGoOfAPeerWhoseBodyDoesNotCome) {
+  limits_.idle = 0s;
+  start();
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nab"));
+  peer.receive();
+  EXPECT_TRUE(peer.closed());
+}
+
+TEST_F(HttpServerTest, LetsGoOfAPeerThatSendsAHeaderForEver) {
+  limits_.header = 1s;
+  limits_.header_bytes = 1U << 20U;
+  start();
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("GET / HTTP/1.1\r\nX: "));
+  // Every byte is progress, and does not help.
+  int sent = 0;
+  while (peer.send("x") && sent < 100'000) {
+    ++sent;
+    turn();
+  }
+  EXPECT_LT(sent, 100'000);
+}
+
+TEST_F(HttpServerTest, LetsGoOfTheOneThatHasAskedNothingForLongest) {
+  limits_.connections = 3;
+  start();
+  RawClient busy = client();
+  ASSERT_TRUE(busy.send("GET /keep HTTP/1.1\r\n\r\n"));
+  turn();
+  RawClient oldest = client();
+  ASSERT_TRUE(oldest.send("GET /half"));
+  turn();
+  RawClient young = client();
+  ASSERT_TRUE(young.send("GET /1 HTTP/1.1\r\n\r\n"));
+  young.receive("as ");
+  RawClient fresh = client();
+  ASSERT_TRUE(fresh.send("GET /2 HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(fresh.receive("as ").starts_with("HTTP/1.1 200 "));
+  oldest.receive();
+  EXPECT_TRUE(oldest.closed());
+  ASSERT_TRUE(young.send("GET /3 HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(young.receive("as ").starts_with("HTTP/1.1 200 "));
+  EXPECT_EQ(gone_, 0);
+}
+
+TEST_F(HttpServerTest, BoundsAllBodiesTogether) {
+  limits_.all_bodies_bytes = 2500;
+  start();
+  RawClient first = client();
+  ASSERT_TRUE(
+      first.send("POST /1 HTTP/1.1\r\nContent-Length: 1501\r\n\r\n" + std::string(1500, 'x')));
+  turn();
+  RawClient second = client();
+  ASSERT_TRUE(
+      second.send("POST /2 HTTP/1.1\r\nContent-Length: 1501\r\n\r\n" + std::string(1501, 'x')));
+  EXPECT_TRUE(second.receive("at once").starts_with("HTTP/1.1 503 "));
+  ASSERT_TRUE(first.send("x"));
+  EXPECT_TRUE(first.receive("as ").starts_with("HTTP/1.1 200 "));
+  RawClient third = client();
+  ASSERT_TRUE(
+      third.send("POST /3 HTTP/1.1\r\nContent-Length: 1501\r\n\r\n" + std::string(1501, 'x')));
+  EXPECT_TRUE(third.receive("as ").starts_with("HTTP/1.1 200 ")) << "what has gone does not count";
+}
+
+TEST_F(HttpServerTest, ShowsItsRefusalToAPeerThatStillSends) {
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("POST / HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n"));
+  const std::string piece(64'000, 'x');
+  std::size_t sent = 0;
+  while (sent < 100'000'000 && peer.send(piece)) {
+    sent += piece.size();
+    turn();
+  }
+  EXPECT_LT(sent, 10'000'000U) << "it is not all read";
+  EXPECT_TRUE(peer.receive().starts_with("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, AsksTheGateBeforeItReadsTheBody) {
+  gate_ = [](const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (request.authorization == "Bearer right") return std::nullopt;
+    return HttpResponse{.status = 401, .body = "who are you"};
+  };
+  start();
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("POST /1 HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n"));
+  const std::string answer = peer.receive("who are you");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
+  EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
+  RawClient other = client();
+  ASSERT_TRUE(other.send("GET /2 HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(other.receive("who are you").starts_with("HTTP/1.1 401 "));
+  ASSERT_TRUE(other.send("GET /3 HTTP/1.1\r\nAuthorization: Bearer right\r\n\r\n"));
+  EXPECT_NE(other.receive("as ").find("GET /3"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, GoesOnWithAPeerThatWasWatched) {
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("GET /keep HTTP/1.1\r\n\r\n"));
+  turn();
+  ASSERT_NE(kept_, nullptr);
+  ASSERT_TRUE(peer.send("GET /next HTTP/1.1\r\n\r\n"));
+  turn();
+  kept_->answer({.body = "kept"});
+  const std::string answer = peer.receive("as ");
+  EXPECT_NE(answer.find("kept"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("GET /next"), std::string::npos) << answer;
+  EXPECT_EQ(gone_, 0);
+}
+
+TEST_F(HttpServerTest, DropsAPeerThatTalksAndTalksWhileItWaits) {
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("GET /stream HTTP/1.1\r\n\r\n"));
+  peer.receive("\r\n\r\n");
+  static_cast<void>(peer.send(std::string(5000, 'x')));
+  peer.receive();
+  EXPECT_TRUE(peer.closed());
+  EXPECT_EQ(gone_, 1);
+}
+
+TEST_F(HttpServerTest, HangsUpWhenNobodyIsLeftToAnswer) {
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("GET /keep HTTP/1.1\r\n\r\n"));
+  turn();
+  kept_.reset();
+  peer.receive();
+  EXPECT_TRUE(peer.closed());
+}
+
+TEST_F(HttpServerTest, LeavesFilesToOpenForOthers) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 316, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<std::unique_ptr<RawClient>> idle;
+  for (int i = 0; i < 21; ++i) {
+    idle.push_back(std::make_unique<RawClient>(loop_, connect_unix(path())));
+    turn();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  idle[0]->receive();
+  EXPECT_TRUE(idle[0]->closed()) << "20 are a third of what is left";
+  ASSERT_TRUE(idle[1]->send("GET / HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(idle[1]->receive("as ").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, SaysNothingOfABodyThatCannotBe) {
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("GET /unchanged HTTP/1.1\r\n\r\nGET /a HTTP/1.1\r\n\r\n"));
+  const std::string answers = peer.receive("as ");
+  EXPECT_TRUE(answers.starts_with("HTTP/1.1 304 ")) << answers;
+  EXPECT_GT(answers.find("Content-Length"), answers.find("HTTP/1.1 200 ")) << answers;
+}
+
 TEST_F(HttpServerTest, RefusesMoreConnectionsThanAllowed) {
   limits_.connections = 1;
   start();
-  RawClient first(loop_, path());
+  RawClient first = client();
   ASSERT_TRUE(first.send("GET /keep HTTP/1.1\r\n\r\n"));
   turn();
-  RawClient second(loop_, path());
+  RawClient second = client();
   EXPECT_TRUE(second.receive("\r\n\r\n").starts_with("HTTP/1.1 503 "));
 }
 
 TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("HEAD /a HTTP/1.1\r\nConnection: close\r\n\r\n"));
   const std::string answer = peer.receive();
   EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
@@ -220,7 +337,7 @@ TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
 }
 
 TEST_F(HttpServerTest, StreamsInChunks) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET /stream HTTP/1.1\r\n\r\n"));
   const std::string head = peer.receive("\r\n\r\n");
   EXPECT_NE(head.find("Transfer-Encoding: chunked"), std::string::npos) << head;
@@ -234,7 +351,7 @@ TEST_F(HttpServerTest, StreamsInChunks) {
 }
 
 TEST_F(HttpServerTest, StreamsPlainlyToAnOldPeer) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET /stream HTTP/1.0\r\n\r\n"));
   peer.receive("\r\n\r\n");
   kept_->write("one\n");
@@ -243,7 +360,7 @@ TEST_F(HttpServerTest, StreamsPlainlyToAnOldPeer) {
 }
 
 TEST_F(HttpServerTest, TellsWhenAPeerGoesBeforeItsAnswer) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET /keep HTTP/1.1\r\n\r\n"));
   turn();
   ASSERT_NE(kept_, nullptr);
@@ -257,7 +374,7 @@ TEST_F(HttpServerTest, TellsWhenAPeerGoesBeforeItsAnswer) {
 }
 
 TEST_F(HttpServerTest, TellsWhenAPeerGoesInTheMiddleOfAStream) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET /stream HTTP/1.1\r\n\r\n"));
   peer.receive("\r\n\r\n");
   peer.close();
@@ -266,7 +383,7 @@ TEST_F(HttpServerTest, TellsWhenAPeerGoesInTheMiddleOfAStream) {
 }
 
 TEST_F(HttpServerTest, DropsAPeerThatDoesNotTakeItsStream) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET /stream HTTP/1.1\r\n\r\n"));
   peer.receive("\r\n\r\n");
   for (int i = 0; i < 1000 && gone_ == 0; ++i) {
@@ -278,7 +395,7 @@ TEST_F(HttpServerTest, DropsAPeerThatDoesNotTakeItsStream) {
 }
 
 TEST_F(HttpServerTest, TellsWhenTheNextPieceOfAStreamCanBeSent) {
-  RawClient peer(loop_, path());
+  RawClient peer = client();
   ASSERT_TRUE(peer.send("GET /stream HTTP/1.0\r\n\r\n"));
   turn();
   ASSERT_NE(kept_, nullptr);

@@ -98,7 +98,7 @@ TEST_F(SimulatedAgent, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(status_of({.target = fmt::format("{}/none", kPods)}), "404 NotFound");
   EXPECT_EQ(status_of({.method = "PUT", .target = kPods}), "405 MethodNotAllowed");
   EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{"}), "400 BadRequest");
-  EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{}"}), "400 BadRequest");
+  EXPECT_EQ(status_of({.method = "POST", .target = kPods, .body = "{}"}), "422 Invalid");
   EXPECT_EQ(
       status_of({.method = "POST", .target = kPods, .body = pod_text("../../etc", 1, "true")}),
       "422 Invalid");
@@ -141,7 +141,7 @@ TEST_F(SimulatedAgent, ShowsNodeEventsVersionAndCounters) {
   const std::string name = agent_.field("/api/v1/nodes", "/items/0/metadata/name");
   EXPECT_EQ(agent_.field("/api/v1/nodes/" + name, "/kind"), "Node");
   EXPECT_THAT(agent_.ask({.target = "/api/v1/events"}).body, HasSubstr("\"Started\""));
-  EXPECT_THAT(agent_.field("/version", "/gitVersion"), HasSubstr("v0."));
+  EXPECT_THAT(agent_.field("/version", "/gitVersion"), HasSubstr("+corehold."));
   EXPECT_THAT(agent_.ask({.target = "/metrics"}).body,
               HasSubstr("kubelet_cpu_manager_pinning_requests_total 1\n"));
 }
@@ -312,12 +312,12 @@ TEST_F(SimulatedAgent, WarnsOfAConfigurationThatGivesNobodyCpus) {
   const std::string config = agent_.root() + "/node.yaml";
   const std::string head =
       "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
-  ASSERT_TRUE(write_file_atomically(config, head + "staticPodPath: /pods\n"));
+  ASSERT_TRUE(write_file_atomically(config, head + "syncFrequency: 1m\n"));
   ASSERT_TRUE(start({"--config", config})) << agent_.log();
   EXPECT_THAT(agent_.log(), HasSubstr("level=warning msg=\"not given, and so none, as for a "
                                       "kubelet: no exclusive CPUs will be given; set "
                                       "cpuManagerPolicy: static\""));
-  EXPECT_THAT(agent_.log(), HasSubstr("field=staticPodPath note=\"without effect yet\""));
+  EXPECT_THAT(agent_.log(), HasSubstr("field=syncFrequency note=\"without effect yet\""));
 }
 
 TEST_F(SimulatedAgent, WarnsWhenEveryCpuIsReserved) {

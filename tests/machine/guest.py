@@ -67,6 +67,11 @@ def die_with_parent():
 class Guest:
     """One running guest. Use as a context manager: it ends with the block."""
 
+    # What another kind of guest changes.
+    init = image.HERE / "init"
+    kernel_line = KERNEL_LINE
+    device = "/dev/vda"  # has what the saved guest does not know yet; mounted on /image
+
     def __init__(self, shape, cache, programs):
         self.shape = shape
         self.cache = Path(cache).resolve()
@@ -80,21 +85,23 @@ class Guest:
         self.cache.mkdir(parents=True, exist_ok=True)
         with open(self.cache / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            kernel = image.kernel(self.cache)
+            kernel = self.make_kernel()
             self.base = [
                 image.program("qemu-system-x86_64"), "-accel", "tcg,thread=multi", "-machine", "q35",
                 "-cpu", CPU, *self.shape.arguments(), "-display", "none", "-serial", "stdio",
                 "-no-reboot", "-nic", "none", "-kernel", str(image.vmlinuz(kernel)),
-                "-initrd", str(image.initramfs(self.cache, kernel)), "-append", KERNEL_LINE,
+                "-initrd", str(image.initramfs(self.cache, kernel, self.init)),
+                "-append", self.kernel_line,
             ]  # fmt: skip
-            self.disk = image.disk(self.cache, self.programs)
+            self.disks = self.make_disks()
             saved = self._saved()
             self._start("-incoming", f"exec:cat {saved}")
         try:
             self._wait_until_running()
             # What the saved kernel remembers of the disk may be from another one.
             self.sh(
-                f"echo 3 > /proc/sys/vm/drop_caches; mount -t ext4 -o ro /dev/vda /image"
+                f"echo 3 > /proc/sys/vm/drop_caches; mkdir -p /image"
+                f" && mount -t ext4 -o ro {self.device} /image"
                 f" && date -s @{int(time.time())} > /dev/null",
                 timeout=60,
             )
@@ -106,12 +113,20 @@ class Guest:
     def __exit__(self, *_):
         self._end()
 
+    def make_kernel(self):
+        return image.kernel(self.cache)
+
+    def make_disks(self):
+        return [image.disk(self.cache, self.programs)]
+
     def _start(self, *more):
         self.scratch = tempfile.TemporaryDirectory()
         self.control = f"{self.scratch.name}/qmp"
-        disk = f"file={self.disk},if=virtio,format=raw,readonly=on"
+        drives = []
+        for disk in self.disks:
+            drives += ["-drive", f"file={disk},if=virtio,format=raw,readonly=on"]
         self.process = subprocess.Popen(
-            [*self.base, "-drive", disk, "-qmp", f"unix:{self.control},server=on,wait=off", *more],
+            [*self.base, *drives, "-qmp", f"unix:{self.control},server=on,wait=off", *more],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -150,7 +165,9 @@ class Guest:
             Path(self.base[self.base.index(option) + 1]) for option in ("-kernel", "-initrd")
         )
         words = [word for word in self.base if word not in (str(kernel), str(initrd))]
-        key = image.digest(version, *words, image.DISK_SIZE, kernel, initrd)
+        # All but the last disk are in use when it is saved.
+        used = [disk.name for disk in self.disks[:-1]]
+        key = image.digest(version, *words, *used, image.DISK_SIZE, kernel, initrd)
         state = self.cache / f"state-{self.shape.name}-{key}.bin"
         if state.exists():
             return state

@@ -107,10 +107,10 @@ def vmlinuz(folder):
     return path
 
 
-def initramfs(cache, kernel_folder):
+def initramfs(cache, kernel_folder, init):
     (modules,) = (kernel_folder / "lib" / "modules").iterdir()
     parts = [modules / "kernel" / f"{module}.ko" for module in MODULES]
-    busybox, init = Path(program("busybox")), HERE / "init"
+    busybox = Path(program("busybox"))
     made = cache / f"initramfs-{digest(init, busybox, *parts)}.cpio"
     if made.exists():
         return made

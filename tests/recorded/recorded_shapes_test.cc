@@ -167,7 +167,7 @@ void add_nodes(NodeApi& api) {
 void change_nodes(NodeApi& api) {
   const RecordedCase watch = only_case("watch/04-watch.json");
   const json::array& events = watch.body().as_array();
-  for (const std::size_t i : {0, 1}) api.put(Resource::kNodes, events.at(i).at("object"));
+  for (const std::size_t i : {0U, 1U}) api.put(Resource::kNodes, events.at(i).at("object"));
   json::value unlabelled = events.at(2).at("object");
   unlabelled.at("metadata").at("labels").as_object().erase("set");
   api.put(Resource::kNodes, unlabelled);
@@ -268,7 +268,7 @@ TEST(RecordedBookmarks, AreOurs) {
   Watch watch = log.watch(*watch_options(recorded.query(), Resource::kNodes), {});
   json::array events;
   for (const WatchLine& line : log.take(watch, {}).lines) events.push_back(json::parse(*line));
-  for (const std::uint64_t version : {2590, 2696}) {
+  for (const std::uint64_t version : {2590U, 2696U}) {
     api.advance(version);
     EXPECT_TRUE(log.take(watch, {}).lines.empty());
     events.push_back(json::parse(*log.bookmark(watch, {})));

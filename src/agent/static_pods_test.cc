@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the manager is asked. What is asked of it is in static_pod_plan_test.cc, and how a whole
+// agent follows its files in tests/agent/static_pods_test.cc.
+#include "agent/static_pods.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/testing.h"
+
+namespace corehold {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string new_directory() {
+  std::string pattern = (fs::temp_directory_path() / "corehold-static-XXXXXX").string();
+  EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+  return pattern;
+}
+
+// A manager that can be made to fail, and otherwise does at once what it is asked.
+class StaticPodsAsked : public testing::Test, public ShellListener {
+ protected:
+  ~StaticPodsAsked() override { fs::remove_all(directory_); }
+
+  void replied(const Reply& reply) override { requests_.replied(reply); }
+  void happened(const EmitEvent&, const NodeState&) override {}
+  void counted(const CountMetric&) override {}
+  void changed(const NodeState&) override { pods_.look(); }
+
+  Outcome step(NodeState node, const Command& command) {
+    RequestId request = 0;
+    const bool fails = failures_ > 0;
+    if (const auto* create = std::get_if<CreatePod>(&command)) {
+      request = create->request;
+      asked_.push_back("create " + create->pod.name);
+      if (!fails) {
+        node.pods[create->pod.uid].record = {.pod = create->pod, .source = create->source};
+      }
+    } else if (const auto* remove = std::get_if<DeletePod>(&command)) {
+      request = remove->request;
+      asked_.push_back("delete " + node.pods.at(remove->uid).record.pod.name);
+      if (!fails) node.pods.erase(remove->uid);
+    }
+    Reply reply{.request = request};
+    if (fails) reply.error = Error{Code::kIo, "the disk is full"};
+    failures_ -= fails ? 1 : 0;
+    return {.node = std::move(node), .effects = {reply}};
+  }
+  void write(const std::string& name) const {
+    std::ofstream(directory_ / (name + ".yaml"))
+        << "kind: Pod\nmetadata: {name: " << name
+        << "}\nspec: {containers: [{name: main, command: [serve]}]}\n";
+  }
+  // Until nothing is left to do but to wait for files.
+  void settle(std::size_t asked) {
+    while (asked_.size() < asked) loop_.run_one();
+    loop_.poll();
+  }
+
+  fs::path directory_{new_directory()};
+  boost::asio::io_context loop_;
+  std::vector<std::string> diary_;
+  FakeRuntime runtime_{diary_};
+  FakeStore store_{diary_};
+  FakeWorkspace workspace_{diary_};
+  std::ostringstream lines_;
+  Log log_ = Log::to_stream(lines_, LogLevel::kInfo);
+  std::vector<std::string> asked_;
+  int failures_ = 0;
+  Requests requests_;
+  Shell shell_{{.step = [this](NodeState node, const Command& command,
+                               const Now&) { return step(std::move(node), command); }},
+               {},
+               {.loop = loop_,
+                .runtime = runtime_,
+                .store = store_,
+                .workspace = workspace_,
+                .listener = *this,
+                .log = log_,
+                .now = [] { return Now{}; }}};
+  StaticPods pods_{{.loop = loop_,
+                    .shell = shell_,
+                    .requests = requests_,
+                    .log = log_,
+                    .tell = [](const EmitEvent&) {},
+                    .path = directory_.string(),
+                    .rules = {.node_name = "n", .pod_rules = {.image_required = false}},
+                    .retry = std::chrono::milliseconds(1)}};
+};
+
+TEST_F(StaticPodsAsked, OnceForEachPod) {
+  write("a");
+  write("b");
+  pods_.begin();
+  settle(2);
+  EXPECT_THAT(asked_, ElementsAre("create a-n", "create b-n"));
+}
+
+TEST_F(StaticPodsAsked, AgainAfterAWhileWhenItFails) {
+  write("a");
+  failures_ = 2;
+  pods_.begin();
+  EXPECT_THAT(asked_, ElementsAre("create a-n"));
+  settle(3);
+  EXPECT_THAT(asked_, ElementsAre("create a-n", "create a-n", "create a-n"));
+  EXPECT_THAT(lines_.str(), HasSubstr("the disk is full"));
+  fs::remove(directory_ / "a.yaml");
+  failures_ = 1;
+  settle(5);
+  EXPECT_EQ(asked_.back(), "delete a-n");
+  EXPECT_TRUE(shell_.node().pods.empty());
+}
+
+}  // namespace
+}  // namespace corehold

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/node_update.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <boost/json/array.hpp>
+#include <fmt/format.h>
+
+#include "api/core_types.h"
+#include "api/field_errors.h"
+#include "api/json_edit.h"
+#include "api/json_look.h"
+#include "api/label_rules.h"
+#include "api/typed_reader.h"
+#include "base/check.h"
+#include "state/go_json_writer.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+// "" for a name as it should be.
+std::string_view feature_problem(std::string_view name) {
+  constexpr std::size_t kMost = 253;
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_letter = [&](char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); };
+  const auto is_fine = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  if (name.size() > kMost) return "must be no more than 253 characters";
+  bool is_right = true;
+  bool is_first = true;
+  for (std::string_view rest = name; is_right;) {
+    const std::size_t slash = rest.find('/');
+    const std::string_view segment = rest.substr(0, slash);
+    is_right = !segment.empty() &&
+               (is_first ? is_upper(segment.front()) : is_letter(segment.front())) &&
+               std::all_of(segment.begin(), segment.end(), is_fine);
+    is_first = false;
+    if (slash == std::string_view::npos) break;
+    rest.remove_prefix(slash + 1);
+  }
+  if (is_right) return "";
+  return "must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
+         "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters "
+         "and slashes";
+}
+
+void check_features(const json::object& node, FieldErrors& errors) {
+  const json::array& features = look_array(node, {"status", "declaredFeatures"});
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const std::string_view name = features[i].get_string();
+    const ErrorPath path = ErrorPath("status") / "declaredFeatures" / i;
+    const std::string_view problem = feature_problem(name);
+    if (!problem.empty()) {
+      errors.invalid(path, name,
+                     fmt::format("invalid feature name {}: {}", go_quoted(name), problem));
+    }
+    if (i == 0) continue;
+    const std::string_view before = features[i - 1].get_string();
+    if (before == name) {
+      errors.duplicate(path, name);
+    } else if (before > name) {
+      errors.invalid(path, name, "list must be sorted alphabetically");
+    }
+  }
+}
+
+void check_taints(const json::object& node, FieldErrors& errors) {
+  const json::array& taints = look_array(node, {"spec", "taints"});
+  for (std::size_t i = 0; i < taints.size(); ++i) {
+    const json::object& taint = as_object_or_empty(taints[i]);
+    const ErrorPath path = ErrorPath("spec") / "taints" / i;
+    const std::string_view key = look_text(taint, {"key"});
+    errors.add_all(path / "key", key, label_key_problems(key));
+    const std::string_view value = look_text(taint, {"value"});
+    errors.add_all(path / "value", value, label_value_problems(value));
+    const std::string_view effect = look_text(taint, {"effect"});
+    if (effect.empty()) {
+      errors.required(path / "effect");
+    } else if (effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
+      errors.not_supported(path / "effect", effect,
+                           {"NoSchedule", "PreferNoSchedule", "NoExecute"});
+    }
+  }
+}
+
+// What may be given once and then stays.
+void check_kept(const json::object& old, const json::object& node, FieldErrors& errors) {
+  for (const std::string_view field : {"podCIDR", "providerID"}) {
+    const std::string_view before = look_text(old, {"spec", field});
+    if (before.empty() || before == look_text(node, {"spec", field})) continue;
+    errors.forbidden(
+        ErrorPath("spec") / field,
+        fmt::format("node updates may not change {} except from \"\" to valid", field));
+  }
+}
+
+}  // namespace
+
+ApiResult<json::object> prepare_node_update(const json::object& old, json::object next,
+                                            const NodeUpdate& update) {
+  const StructType* type = core_type("Node");
+  CHECK(type != nullptr);
+  const json::object before = canonical(*type, old);
+  json::object node = canonical(*type, next);
+  if (auto refused = refuse_other_object(before, node, update.verb, "nodes")) return *refused;
+  copy_field(before, node, update.path == NodePath::kObject ? "status" : "spec");
+  FieldErrors errors;
+  json::object& metadata = made_object(node, "metadata");
+  carry_metadata(look_object_or_empty(before, {"metadata"}), metadata, errors);
+  check_metadata(metadata, errors);
+  check_taints(node, errors);
+  check_kept(before, node, errors);
+  check_features(node, errors);
+  if (!errors.empty()) return errors.status("Node", look_text(node, {"metadata", "name"}));
+  return canonical(*type, node);
+}
+
+}  // namespace corehold

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Changed nodes, as pod_update.h does it for pods.
+#pragma once
+
+#include <boost/json/object.hpp>
+
+#include "api/api_result.h"
+#include "api/object_rules.h"
+
+namespace corehold {
+
+enum class NodePath { kObject, kStatus };
+
+struct NodeUpdate {
+  NodePath path = NodePath::kObject;
+  WriteVerb verb = WriteVerb::kPatch;
+};
+
+// The node to store: on kObject status is that of `old`, on kStatus spec. Fails with 400, 409
+// and 422 as prepare_pod_update() does; declaredFeatures must be names, sorted, each once.
+ApiResult<boost::json::object> prepare_node_update(const boost::json::object& old,
+                                                   boost::json::object next,
+                                                   const NodeUpdate& update);
+
+}  // namespace corehold

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/pod_update.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include <boost/json/array.hpp>
+#include <fmt/format.h>
+
+#include "api/core_types.h"
+#include "api/field_errors.h"
+#include "api/json_edit.h"
+#include "api/json_look.h"
+#include "api/pod_defaults.h"
+#include "api/pod_validation.h"
+#include "api/spec_difference.h"
+#include "api/typed_reader.h"
+#include "base/check.h"
+#include "pod/pod_json.h"
+#include "pod/qos.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kChangeable =
+    "pod updates may not change fields other than `spec.containers[*].image`,"
+    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+    "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
+    "to 1 if it was previously negative)";
+
+const StructType& pod_type() {
+  const StructType* type = core_type("Pod");
+  CHECK(type != nullptr);
+  return *type;
+}
+
+bool same_spec(const json::object& left, const json::object& right) {
+  return means_the_same(*core_type("PodSpec"), left, right);
+}
+
+// In its one form, with everything that is implied.
+json::object completed(const json::object& pod) {
+  json::object whole = canonical(pod_type(), pod);
+  set_pod_defaults(whole);
+  return canonical(pod_type(), whole);
+}
+
+// ---- the object itself ----
+
+// Whether the containers can be compared one by one.
+bool check_images(const json::object& old, const json::object& spec, std::string_view list,
+                  const PodRules& rules, FieldErrors& errors) {
+  const ErrorPath path = ErrorPath("spec") / list;
+  const json::array& containers = look_array(spec, {list});
+  if (containers.size() != look_array(old, {list}).size()) {
+    errors.forbidden(path, "pod updates may not add or remove containers");
+    return false;
+  }
+  for (std::size_t i = 0; rules.image_required && i < containers.size(); ++i) {
+    if (look_text(as_object_or_empty(containers[i]), {"image"}).empty())
+      errors.required(path / i / "image");
+  }
+  return true;
+}
+
+// False for one that makes the rest not worth checking.
+bool check_deadline(const json::object& old, const json::object& spec, FieldErrors& errors) {
+  const ErrorPath path = ErrorPath("spec") / "activeDeadlineSeconds";
+  const json::value* before = look(old, {"activeDeadlineSeconds"});
+  const json::value* after = look(spec, {"activeDeadlineSeconds"});
+  if (after == nullptr) {
+    if (before != nullptr)
+      errors.invalid_bare(path, "null", "must not update from a positive integer to nil value");
+    return true;
+  }
+  const std::int64_t seconds = after->get_int64();
+  if (seconds < 0 || seconds > std::numeric_limits<std::int32_t>::max()) {
+    errors.invalid(path, seconds, "must be between 0 and 2147483647, inclusive");
+    return false;
+  }
+  if (before != nullptr && before->get_int64() < seconds) {
+    errors.invalid(path, seconds, "must be less than or equal to previous value");
+    return false;
+  }
+  return true;
+}
+
+void check_kept_tolerations(const json::object& old, const json::object& spec,
+                            FieldErrors& errors) {
+  const auto without_seconds = [](const json::value& toleration) {
+    json::object rest = as_object_or_empty(toleration);
+    rest.erase("tolerationSeconds");
+    return rest;
+  };
+  std::vector<json::object> kept;
+  for (const json::value& toleration : look_array(spec, {"tolerations"}))
+    kept.push_back(without_seconds(toleration));
+  for (const json::value& toleration : look_array(old, {"tolerations"})) {
+    const json::object wanted = without_seconds(toleration);
+    if (std::find(kept.begin(), kept.end(), wanted) != kept.end()) continue;
+    errors.forbidden(ErrorPath("spec") / "tolerations",
+                     "existing toleration can not be modified except its tolerationSeconds");
+    return;
+  }
+}
+
+// `spec` with what may change as it was: what still differs may not.
+json::object with_changeable_of(const json::object& old, json::object spec) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const json::array& before = look_array(old, {list});
+    json::array* after = list_in(spec, list);
+    for (std::size_t i = 0; after != nullptr && i < after->size(); ++i)
+      copy_field(as_object_or_empty(before[i]), (*after)[i].get_object(), "image");
+  }
+  copy_field(old, spec, "activeDeadlineSeconds");
+  copy_field(old, spec, "tolerations");
+  if (look_number(old, {"terminationGracePeriodSeconds"}) < 0 &&
+      look_number(spec, {"terminationGracePeriodSeconds"}) == 1) {
+    copy_field(old, spec, "terminationGracePeriodSeconds");
+  }
+  return spec;
+}
+
+void check_spec_change(const json::object& old, const json::object& spec, const PodRules& rules,
+                       FieldErrors& errors) {
+  if (!check_images(old, spec, "containers", rules, errors)) return;
+  if (!check_images(old, spec, "initContainers", rules, errors)) return;
+  if (!check_deadline(old, spec, errors)) return;
+  check_kept_tolerations(old, spec, errors);
+  const json::object rest = with_changeable_of(old, spec);
+  if (same_spec(old, rest)) return;
+  errors.forbidden(ErrorPath("spec"),
+                   fmt::format("{}\n{}", kChangeable, pod_spec_difference(old, rest)));
+}
+
+// ---- resize ----
+
+// The old containers with the new ones' resources, in the new ones' order; one that is new is
+// taken as it is, to be refused.
+json::array with_resources_of(const json::array& old, const json::array& next) {
+  std::map<std::string_view, const json::object*> by_name;
+  for (const json::value& container : old) {
+    const json::object& one = as_object_or_empty(container);
+    by_name.emplace(look_text(one, {"name"}), &one);
+  }
+  json::array merged;
+  for (const json::value& container : next) {
+    const json::object& one = as_object_or_empty(container);
+    const auto before = by_name.find(look_text(one, {"name"}));
+    json::object result = before == by_name.end() ? one : *before->second;
+    copy_field(one, result, "resources");
+    copy_field(one, result, "resizePolicy");
+    merged.push_back(std::move(result));
+  }
+  return merged;
+}
+
+json::object resized(const json::object& old, const json::object& next) {
+  json::object pod = old;
+  for (const std::string_view field : {"name", "namespace", "uid", "resourceVersion"}) {
+    copy_field(look_object_or_empty(next, {"metadata"}), made_object(pod, "metadata"), field);
+  }
+  json::object& spec = made_object(pod, "spec");
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    json::array merged =
+        with_resources_of(look_array(old, {"spec", list}), look_array(next, {"spec", list}));
+    if (merged.empty() && !spec.contains(list)) continue;
+    spec[list] = std::move(merged);
+  }
+  copy_field(look_object_or_empty(next, {"spec"}), spec, "resources");
+  return canonical(pod_type(), pod);
+}
+
+std::optional<QosClass> qos_of(const json::object& pod) {
+  json::object plain = pod;
+  plain.erase("status");
+  const Result<Pod> model = pod_from_json(std::move(plain));
+  if (!model) return std::nullopt;
+  return qos_class(*model, PodGates());
+}
+
+void check_qos(const json::object& old, const json::object& next, FieldErrors& errors) {
+  const std::optional<QosClass> before = qos_of(old);
+  const std::optional<QosClass> after = qos_of(next);
+  if (!before || !after || *before == *after) return;
+  errors.invalid(ErrorPath("spec"), name_of(*before),
+                 "Pod QOS Class may not change as a result of resizing");
+}
+
+bool lacks_any(const json::object* before, const json::object* after) {
+  if (before == nullptr) return false;
+  return std::any_of(before->begin(), before->end(), [&](const auto& amount) {
+    return after == nullptr || !after->contains(amount.key());
+  });
+}
+
+void check_kept_amounts(const json::object& old, const json::object& owner, const ErrorPath& path,
+                        FieldErrors& errors) {
+  for (const std::string_view list : {"requests", "limits"}) {
+    const LookPath where{"resources", list};
+    if (!lacks_any(look_object(old, where), look_object(owner, where))) continue;
+    errors.forbidden(path / "resources" / list, fmt::format("resource {} cannot be removed", list));
+  }
+}
+
+// Whether the containers are the same ones.
+bool check_same_containers(const json::object& old, const json::object& spec, std::string_view list,
+                           FieldErrors& errors) {
+  const ErrorPath path = ErrorPath("spec") / list;
+  const json::array& before = look_array(old, {list});
+  const json::array& after = look_array(spec, {list});
+  if (before.size() != after.size()) {
+    errors.forbidden(path, fmt::format("{} may not be added or removed on resize", list));
+    return false;
+  }
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (look_text(as_object_or_empty(before[i]), {"name"}) ==
+        look_text(as_object_or_empty(after[i]), {"name"})) {
+      continue;
+    }
+    errors.forbidden(path, fmt::format("{} may not be renamed or reordered on resize", list));
+    return false;
+  }
+  return true;
+}
+
+// `owner` with cpu and memory as in `old`.
+void put_back_amounts(const json::object& old, json::object& owner) {
+  if (look_object(owner, {"resources"}) == nullptr && look_object(old, {"resources"}) == nullptr)
+    return;
+  json::object& resources = made_object(owner, "resources");
+  for (const std::string_view list : {"requests", "limits"}) {
+    const json::object* before = look_object(old, {"resources", list});
+    json::object& after = made_object(resources, list);
+    for (const std::string_view resource : {"cpu", "memory"}) {
+      after.erase(resource);
+      if (before != nullptr) copy_field(*before, after, resource);
+    }
+  }
+}
+
+json::object with_amounts_of(const json::object& old, json::object spec) {
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    const json::array& before = look_array(old, {list});
+    json::array* after = list_in(spec, list);
+    for (std::size_t i = 0; after != nullptr && i < after->size(); ++i)
+      put_back_amounts(as_object_or_empty(before[i]), (*after)[i].get_object());
+  }
+  put_back_amounts(old, spec);
+  return spec;
+}
+
+void check_resize(const json::object& old_pod, const json::object& pod, FieldErrors& errors) {
+  check_qos(old_pod, pod, errors);
+  const json::object& old = look_object_or_empty(old_pod, {"spec"});
+  const json::object& spec = look_object_or_empty(pod, {"spec"});
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    if (!check_same_containers(old, spec, list, errors)) return;
+  }
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const json::array& before = look_array(old, {list});
+    const json::array& after = look_array(spec, {list});
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      check_kept_amounts(as_object_or_empty(before[i]), as_object_or_empty(after[i]),
+                         ErrorPath("spec") / list / i, errors);
+    }
+  }
+  check_kept_amounts(old, spec, ErrorPath("spec"), errors);
+  const StructType& type = *core_type("PodSpec");
+  const json::object rest = canonical(type, with_amounts_of(old, spec));
+  const json::object before = canonical(type, with_amounts_of(old, old));
+  if (!same_spec(before, rest))
+    errors.forbidden(ErrorPath("spec"), "only cpu and memory resources are mutable");
+}
+
+// ---- status ----
+
+void check_status(const json::object& pod, FieldErrors& errors) {
+  const std::int64_t observed = look_number(pod, {"status", "observedGeneration"});
+  if (observed < 0) {
+    errors.invalid(ErrorPath("status") / "observedGeneration", observed,
+                   "must be a non-negative integer");
+  }
+}
+
+}  // namespace
+
+ApiResult<json::object> prepare_pod_update(const json::object& old, json::object next,
+                                           const PodUpdate& update, const PodRules& rules,
+                                           std::vector<std::string>& warnings) {
+  const json::object before = completed(old);
+  json::object pod = canonical(pod_type(), next);
+  if (auto refused = refuse_other_object(before, pod, update.verb, "pods")) return *refused;
+  switch (update.path) {
+    case PodPath::kObject:
+      pod = completed(pod);
+      copy_field(before, pod, "status");
+      break;
+    case PodPath::kStatus:
+      copy_field(before, pod, "spec");
+      copy_field(look_object_or_empty(before, {"metadata"}), made_object(pod, "metadata"),
+                 "ownerReferences");
+      break;
+    case PodPath::kResize:
+      pod = resized(before, completed(pod));
+      break;
+  }
+  FieldErrors errors;
+  json::object& metadata = made_object(pod, "metadata");
+  copy_field(look_object_or_empty(before, {"metadata"}), metadata, "namespace");
+  carry_metadata(look_object_or_empty(before, {"metadata"}), metadata, errors);
+  const json::object& old_spec = look_object_or_empty(before, {"spec"});
+  const bool is_changed = !same_spec(old_spec, look_object_or_empty(pod, {"spec"}));
+  // A spec that was accepted once stays so, whatever the rules are now.
+  if (is_changed) {
+    check_pod(pod, rules, errors);
+  } else {
+    check_metadata(metadata, errors);
+  }
+  if (is_changed && update.path == PodPath::kResize) check_resize(before, pod, errors);
+  if (is_changed && update.path == PodPath::kObject)
+    check_spec_change(old_spec, look_object_or_empty(pod, {"spec"}), rules, errors);
+  if (update.path == PodPath::kStatus) check_status(pod, errors);
+  if (!errors.empty()) return errors.status("Pod", look_text(pod, {"metadata", "name"}));
+  if (is_changed) {
+    for (std::string& warning : pod_warnings(pod)) warnings.push_back(std::move(warning));
+  }
+  return canonical(pod_type(), pod);
+}
+
+bool changes_spec(const json::object& old, const json::object& next) {
+  const auto spec_of = [](const json::object& pod) {
+    const json::object bare{{"spec", look_object_or_empty(pod, {"spec"})}};
+    return look_object_or_empty(completed(bare), {"spec"});
+  };
+  const json::value* before = look(old, {"spec"});
+  const json::value* after = look(next, {"spec"});
+  if (before != nullptr && after != nullptr && *before == *after) return false;
+  return !same_spec(spec_of(old), spec_of(next));
+}
+
+bool same_object(std::string_view kind, const json::object& old, const json::object& next) {
+  if (old == next) return true;
+  const StructType* type = core_type(kind);
+  CHECK(type != nullptr);
+  const auto plain = [&](const json::object& object) {
+    json::object whole = kind == "Pod" ? completed(object) : canonical(*type, object);
+    made_object(whole, "metadata").erase("managedFields");
+    whole["kind"] = kind;
+    whole["apiVersion"] = "v1";
+    return whole;
+  };
+  return plain(old) == plain(next);
+}
+
+}  // namespace corehold

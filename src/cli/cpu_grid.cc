@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cpu_grid.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/text_table.h"
+
+namespace corehold {
+namespace {
+
+// r, s and x mean something else.
+constexpr std::string_view kKeys = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqtuvwyz";
+constexpr char kNoKey = '#';
+constexpr char kReserved = 'r';
+constexpr char kShared = '.';
+constexpr char kKept = 's';
+constexpr char kOffline = 'x';
+
+// So many CPUs fit beside the names in a terminal of 100 columns, cores of two CPUs each.
+constexpr std::size_t kLineWidth = 64;
+
+struct Part {
+  std::array<int, 3> place{};  // NUMA node, socket, L3 cache
+  CpuSet cpus{};
+  std::vector<std::string> cores{};
+};
+
+// The cores in as many lines as it takes.
+std::vector<std::string> wrapped(const std::vector<std::string>& cores) {
+  std::vector<std::string> lines{""};
+  for (const std::string& core : cores) {
+    std::string& last = lines.back();
+    if (!last.empty() && last.size() + 1 + core.size() > kLineWidth) {
+      lines.push_back(core);
+    } else {
+      last += (last.empty() ? "" : " ") + core;
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+CpuGrid::CpuGrid(const CpuMap& map) : map_(map) {
+  std::vector<const CpuHolder*> holders;
+  holders.reserve(map.containers.size());
+  for (const CpuHolder& holder : map.containers) holders.push_back(&holder);
+  std::sort(holders.begin(), holders.end(), [](const CpuHolder* a, const CpuHolder* b) {
+    return std::tie(a->namespace_name, a->pod, a->container, a->uid) <
+           std::tie(b->namespace_name, b->pod, b->container, b->uid);
+  });
+  std::size_t next = 0;
+  for (const CpuHolder* holder : holders) {
+    const char key = next < kKeys.size() ? kKeys[next++] : kNoKey;
+    keys_[{holder->uid, holder->container}] = key;
+    for (const CpuId cpu : holder->assigned) held_[cpu] = key;
+  }
+}
+
+char CpuGrid::key_of(const CpuHolder& holder) const {
+  const auto found = keys_.find({holder.uid, holder.container});
+  return found == keys_.end() ? kNoKey : found->second;
+}
+
+char CpuGrid::sign_of(CpuId cpu) const {
+  if (map_.offline.contains(cpu)) return kOffline;
+  if (const auto held = held_.find(cpu); held != held_.end()) return held->second;
+  if (map_.reserved.contains(cpu)) return kReserved;
+  if (map_.free.contains(cpu)) return kShared;
+  return map_.shared.contains(cpu) ? kKept : kNoKey;
+}
+
+std::string CpuGrid::render() const {
+  const Topology& topology = map_.topology;
+  std::vector<Part> parts;
+  std::string signs;
+  for (const Core& core : topology.cores()) {
+    const std::array<int, 3> place{
+        topology.node(core.node).id.value, topology.socket(core.socket).id.value,
+        topology.is_l3(core.uncore) ? topology.uncore(core.uncore).id.value : -1};
+    const auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.place == place; });
+    Part& part = found == parts.end() ? parts.emplace_back(Part{.place = place}) : *found;
+    std::string text;
+    for (const CpuId cpu : core.cpus) {
+      part.cpus |= CpuSet{cpu};
+      text += sign_of(cpu);
+    }
+    signs += text;
+    part.cores.push_back(std::move(text));
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.place < b.place; });
+  std::vector<Row> rows{{"NUMA", "SOCKET", "L3", "CPUS", "WHO"}};
+  for (const Part& part : parts) {
+    Row names{fmt::to_string(part.place[0]), fmt::to_string(part.place[1]),
+              part.place[2] < 0 ? "-" : fmt::to_string(part.place[2]), part.cpus.str()};
+    for (const std::string& line : wrapped(part.cores)) {
+      names.push_back(line);
+      rows.push_back(std::exchange(names, Row(4)));
+    }
+  }
+  std::vector<std::string> meanings;
+  const auto explain = [&](char sign, std::string_view meaning) {
+    if (signs.find(sign) != std::string::npos)
+      meanings.push_back(fmt::format("{} {}", sign, meaning));
+  };
+  explain(kReserved, "reserved");
+  explain(kShared, "shared and free to give");
+  explain(kKept, "shared, not to give");
+  explain(kOffline, "offline");
+  explain(kNoKey, "held by others");
+  std::string text = align(rows, rows.front().size());
+  if (!meanings.empty()) text += fmt::format("{}\n", fmt::join(meanings, ", "));
+  return text;
+}
+
+}  // namespace corehold
