@@ -77,7 +77,7 @@ void check_bodies(std::string_view first, std::string_view second, const PodRule
   std::vector<std::string> warnings;
   auto body = corehold::read_object("Pod", first, FieldValidation::kWarn, warnings);
   if (!body) return check_status(body.error(), first.size());
-  auto pod = corehold::prepare_new_pod(*std::move(body), kRequest, rules, warnings);
+  auto pod = corehold::prepare_new_pod(*body, kRequest, rules, warnings);
   if (!pod) return check_status(pod.error(), first.size());
   check_again(*pod, rules);
   const json::object old = stored(*pod);

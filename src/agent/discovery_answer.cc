@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Relative to where the client has reached the server; it is not told another address.
+// The default of listen.address. Clients have the address already, or they would not ask.
 constexpr std::string_view kAddress = "127.0.0.1:10270";
 
 HttpResponse tagged(std::string content_type, std::string body, const HttpRequest& request) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the body of a request to a pod that the manager may be given.
+// What a new pod must be before the manager is given it.
 #pragma once
 
 #include <string>
@@ -12,15 +12,6 @@
 #include "sim/node_setup.h"
 
 namespace corehold {
-
-// Lower-case letters, digits and '-', at most 63; begins and ends with none of the latter.
-bool is_dns_label(std::string_view text);
-// Labels with dots between them, at most 253.
-bool is_dns_subdomain(std::string_view text);
-
-// The pod of a body, in this namespace and with the API's defaults; generateName is
-// followed. Fails with kInvalid for what is no pod or says another namespace.
-Result<Pod> read_new_pod(std::string_view body, const std::string& namespace_name);
 
 // Gives it a UID. Fails with kInvalid, all mistakes in one message: those of validate(),
 // what the process runtime cannot do, and names that are not as Kubernetes wants them:

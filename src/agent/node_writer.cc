@@ -43,29 +43,17 @@ void NodeWriter::update(const HttpExchangePtr& exchange, const HttpTarget& targe
   const ObjectPtr old = parts_.catalogue.log(Resource::kNodes).find("", path.name);
   if (old == nullptr) return answer_status(*exchange, no_such_object(path));
   const json::object current = old->parsed();
-  const bool is_put = exchange->request().method == "PUT";
-  bool is_apply = false;
-  ApiResult<json::object> next = json::object();
-  if (is_put) {
-    next = read_body(*request);
-  } else if (auto made = patched(*request, current); made) {
-    is_apply = made->is_apply;
-    next = std::move(made->object);
-  } else {
-    next = made.error();
-  }
+  const auto next = wanted(*request, current);
   if (!next) return answer_status(*exchange, next.error());
   auto prepared =
-      prepare_node_update(current, *std::move(next),
+      prepare_node_update(current, next->object,
                           {.path = path.subresource.empty() ? NodePath::kObject : NodePath::kStatus,
-                           .verb = is_put ? WriteVerb::kPut : WriteVerb::kPatch});
+                           .verb = next->verb});
   if (!prepared) return answer_status(*exchange, prepared.error());
   if (const auto checked = check_spec(current, *prepared); !checked) {
     return answer_status(*exchange, checked.error());
   }
-  const json::object written =
-      is_apply ? *std::move(prepared)
-               : record_update("Node", current, *std::move(prepared), request->writer);
+  const json::object written = with_writer(*request, *next, current, *std::move(prepared));
   store(*request, *old, written);
 }
 

@@ -16,6 +16,7 @@
 #include "api/json_erase.h"
 #include "api/json_look.h"
 #include "api/list_options.h"
+#include "api/object_rules.h"
 #include "api/pod_create.h"
 #include "api/pod_update.h"
 #include "pod/pod_json.h"
@@ -100,6 +101,14 @@ void PodWriter::answer_now(const WriteRequest& request, int status, const std::s
        {"details", json::object{{"name", request.path.name}, {"kind", kPods}, {"uid", uid}}}});
 }
 
+RequestId PodWriter::answer_later(WriteRequest request, int status, const std::string& uid) {
+  return parts_.requests.add(
+      [this, status, uid, request = std::move(request)](const std::optional<Error>& error) {
+        if (error) return answer_error(*request.exchange, reason_of(error->code), *error);
+        answer_now(request, status, uid);
+      });
+}
+
 void PodWriter::create(const HttpExchangePtr& exchange, const HttpTarget& target,
                        const ResourcePath& path) {
   auto request = WriteRequest::read(exchange, target, path);
@@ -107,9 +116,9 @@ void PodWriter::create(const HttpExchangePtr& exchange, const HttpTarget& target
   auto body = read_body(*request);
   if (!body) return answer_status(*exchange, body.error());
   const std::string suffix = random_suffix(kSuffix);
-  auto object = prepare_new_pod(*std::move(body),
-                                {.namespace_name = path.namespace_name, .name_suffix = suffix},
-                                parts_.rules, request->warnings);
+  auto object =
+      prepare_new_pod(*body, {.namespace_name = path.namespace_name, .name_suffix = suffix},
+                      parts_.rules, request->warnings);
   if (!object) return answer_status(*exchange, object.error());
   json::object written = record_update("Pod", {}, *std::move(object), request->writer);
   store_new(*std::move(request), std::move(written));
@@ -119,7 +128,7 @@ void PodWriter::store_new(WriteRequest request, json::object object) {
   HttpExchange& exchange = *request.exchange;
   auto pod = stored_pod(std::move(object));
   if (!pod) return answer_error(exchange, StatusReason::kBadRequest, pod.error());
-  if (!is_dns_label(pod->namespace_name)) {
+  if (!dns_label_problems(pod->namespace_name).empty()) {
     return answer_status(
         exchange, invalid(pod->name, "metadata.namespace",
                           fmt::format("{:?} is no name of a namespace", pod->namespace_name)));
@@ -143,21 +152,8 @@ void PodWriter::store_new(WriteRequest request, json::object object) {
                          ObjectVersion(Resource::kPods, pod_json(shown, parts_.facts, 0), 0));
   }
   const std::string uid = pod->uid;
-  const RequestId id = parts_.requests.add(
-      [this, uid, request = std::move(request)](const std::optional<Error>& error) {
-        if (error) return answer_error(*request.exchange, reason_of(error->code), *error);
-        answer_now(request, 201, uid);
-      });
+  const RequestId id = answer_later(std::move(request), 201, uid);
   parts_.shell.submit(CreatePod{.pod = *std::move(pod), .request = id});
-}
-
-ApiResult<json::object> PodWriter::wanted(WriteRequest& request, const json::object& current,
-                                          bool& is_apply) {
-  is_apply = false;
-  if (request.exchange->request().method == "PUT") return read_body(request);
-  Patched made = TRY(patched(request, current));
-  is_apply = made.is_apply;
-  return std::move(made.object);
 }
 
 void PodWriter::update(const HttpExchangePtr& exchange, const HttpTarget& target,
@@ -170,32 +166,27 @@ void PodWriter::update(const HttpExchangePtr& exchange, const HttpTarget& target
                                patch_kind(exchange->request().content_type) == PatchKind::kApply;
   if (old == nullptr && !is_apply_of_new) return answer_status(*exchange, no_such_object(path));
   const json::object current = old == nullptr ? json::object() : old->parsed();
-  bool is_apply = false;
-  auto next = wanted(*request, current, is_apply);
+  const auto next = wanted(*request, current);
   if (!next) return answer_status(*exchange, next.error());
-  if (old != nullptr) return store_changed(*std::move(request), *old, *std::move(next), is_apply);
-  auto object = prepare_new_pod(*std::move(next), {.namespace_name = path.namespace_name},
-                                parts_.rules, request->warnings);
+  if (old != nullptr) return store_changed(*std::move(request), *old, *next);
+  auto object = prepare_new_pod(next->object, {.namespace_name = path.namespace_name}, parts_.rules,
+                                request->warnings);
   if (!object) return answer_status(*exchange, object.error());
   store_new(*std::move(request), *std::move(object));
 }
 
-void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, json::object next,
-                              bool is_apply) {
+void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, const Wanted& next) {
   HttpExchange& exchange = *request.exchange;
   const PodState* known = find_pod(parts_.shell.node(), old.namespace_name(), old.name());
   if (const auto refusal = refusal_of(known)) return answer_status(exchange, *refusal);
   const json::object current = old.parsed();
-  const WriteVerb verb = exchange.request().method == "PUT" ? WriteVerb::kPut : WriteVerb::kPatch;
   auto prepared =
-      prepare_pod_update(current, std::move(next), {.path = path_of(request.path), .verb = verb},
+      prepare_pod_update(current, next.object, {.path = path_of(request.path), .verb = next.verb},
                          parts_.rules, request.warnings);
   if (!prepared) return answer_status(exchange, prepared.error());
-  json::object written = is_apply
-                             ? *std::move(prepared)
-                             : record_update("Pod", current, *std::move(prepared), request.writer);
+  json::object written = with_writer(request, next, current, *std::move(prepared));
   // Who owns what may change though nothing else does, by server-side apply.
-  const bool is_same = is_apply ? written == current : same_object("Pod", current, written);
+  const bool is_same = next.is_apply ? written == current : same_object("Pod", current, written);
   if (is_same) return answer_object(request, 200, old);
   const bool is_new_spec = changes_spec(current, written);
   if (request.is_try) {
@@ -205,11 +196,7 @@ void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, js
   auto pod = stored_pod(std::move(written));
   if (!pod) return answer_error(exchange, StatusReason::kBadRequest, pod.error());
   const std::string uid = pod->uid;
-  const RequestId id = parts_.requests.add(
-      [this, uid, request = std::move(request)](const std::optional<Error>& error) {
-        if (error) return answer_error(*request.exchange, reason_of(error->code), *error);
-        answer_now(request, 200, uid);
-      });
+  const RequestId id = answer_later(std::move(request), 200, uid);
   parts_.shell.submit(UpdatePod{.pod = *std::move(pod), .is_new_spec = is_new_spec, .request = id});
 }
 
@@ -229,11 +216,7 @@ void PodWriter::remove(const HttpExchangePtr& exchange, const HttpTarget& target
     return answer_status(*exchange, met.error());
   }
   if (request->is_try || options->is_try) return answer_object(*request, 200, *object);
-  const RequestId id = parts_.requests.add(
-      [this, uid, request = *std::move(request)](const std::optional<Error>& error) {
-        if (error) return answer_error(*request.exchange, reason_of(error->code), *error);
-        answer_now(request, 200, uid);
-      });
+  const RequestId id = answer_later(*std::move(request), 200, uid);
   parts_.shell.submit(DeletePod{.uid = uid, .grace = options->grace, .request = id});
 }
 

@@ -40,11 +40,10 @@ class PodWriter {
 
  private:
   void store_new(WriteRequest request, boost::json::object object);
-  void store_changed(WriteRequest request, const ObjectVersion& old, boost::json::object next,
-                     bool is_apply);
+  void store_changed(WriteRequest request, const ObjectVersion& old, const Wanted& next);
+  // The id for a command; the client is answered when the command has been carried out.
+  RequestId answer_later(WriteRequest request, int status, const std::string& uid);
   void answer_now(const WriteRequest& request, int status, const std::string& uid);
-  ApiResult<boost::json::object> wanted(WriteRequest& request, const boost::json::object& current,
-                                        bool& is_apply);
 
   PodWriterParts parts_;
 };

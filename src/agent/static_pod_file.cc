@@ -14,6 +14,7 @@
 
 #include "agent/new_pod.h"
 #include "api/json_look.h"
+#include "api/object_rules.h"
 #include "api/pod_create.h"
 #include "api/strict_fields.h"
 #include "pod/pod_json.h"
@@ -171,7 +172,7 @@ ApiResult<json::object> as_api_object(const json::object& object, const PodRules
       TRY(read_object("Pod", json::serialize(object), FieldValidation::kWarn, warnings));
   std::string name_space(look_text(read, {"metadata", "namespace"}));
   if (name_space.empty()) name_space = "default";
-  return prepare_new_pod(std::move(read), {.namespace_name = name_space}, rules, warnings);
+  return prepare_new_pod(read, {.namespace_name = name_space}, rules, warnings);
 }
 
 Result<Pod> checked_pod(json::object object, const StaticPodRules& rules,
@@ -190,7 +191,7 @@ Result<Pod> checked_pod(json::object object, const StaticPodRules& rules,
   if (!prepared) return invalid(prepared.error().message);
   Pod pod = TRY(pod_from_json(*std::move(prepared)));
   pod.name += "-" + rules.node_name;
-  if (!is_dns_label(pod.namespace_name)) {
+  if (!dns_label_problems(pod.namespace_name).empty()) {
     return invalid(fmt::format("metadata.namespace: {:?} is no namespace", pod.namespace_name));
   }
   TRY(accept_new_pod(pod));

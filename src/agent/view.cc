@@ -63,10 +63,6 @@ std::vector<ContainerView> container_views(const PodState& pod,
   return views;
 }
 
-auto by_name(const PodState& pod) {
-  return std::tie(pod.record.pod.namespace_name, pod.record.pod.name);
-}
-
 std::vector<std::string> topology_words(const TopologyOptions& options) {
   std::vector<std::string> words;
   if (options.prefer_closest_numa) words.emplace_back("prefer-closest-numa-nodes");
@@ -118,22 +114,6 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
                          .host = facts.name,
                          .init_containers = container_views(pod, record.pod.init_containers),
                          .containers = container_views(pod, record.pod.containers)});
-}
-
-boost::json::object pods_json(const NodeState& node, std::string_view namespace_name,
-                              const NodeFacts& facts, std::uint64_t version) {
-  std::vector<const PodState*> pods;
-  for (const auto& [uid, pod] : node.pods) {
-    if (namespace_name.empty() || pod.record.pod.namespace_name == namespace_name) {
-      pods.push_back(&pod);
-    }
-  }
-  std::sort(pods.begin(), pods.end(),
-            [](const PodState* a, const PodState* b) { return by_name(*a) < by_name(*b); });
-  boost::json::array items;
-  items.reserve(pods.size());
-  for (const PodState* pod : pods) items.push_back(pod_json(*pod, facts, version));
-  return pod_list_json(std::move(items), version);
 }
 
 CpuMap cpu_map(const NodeState& node, const NodeFacts& facts) {

@@ -23,10 +23,6 @@ const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
 
 boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::uint64_t version);
 
-// All pods by namespace and name; only those of one namespace, if one is given.
-boost::json::object pods_json(const NodeState& node, std::string_view namespace_name,
-                              const NodeFacts& facts, std::uint64_t version);
-
 CpuMap cpu_map(const NodeState& node, const NodeFacts& facts);
 
 NodeView node_view(const NodeFacts& facts, std::uint64_t version);

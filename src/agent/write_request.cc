@@ -78,8 +78,8 @@ ApiResult<WriteRequest> WriteRequest::read(const HttpExchangePtr& exchange,
   request.how = TRY(presentation_of(http, target, path.resource, AnswerShape::kOne));
   request.is_try = TRY(is_dry_run(target, kind));
   request.validation = TRY(field_validation(target.parameter("fieldValidation"), kind));
-  request.query = target.parameter("fieldManager");
-  request.writer = {.manager = manager_name(request.query, http.user_agent),
+  request.field_manager = target.parameter("fieldManager");
+  request.writer = {.manager = manager_name(request.field_manager, http.user_agent),
                     .subresource = path.subresource,
                     .now = wall_now()};
   if (!target.parameter("force").empty()) {
@@ -106,8 +106,14 @@ ApiResult<json::object> read_body(WriteRequest& request) {
   return read_object(kind, text, request.validation, request.warnings);
 }
 
-ApiResult<Patched> patched(WriteRequest& request, const json::object& current) {
+ApiResult<Wanted> wanted(WriteRequest& request, const json::object& current) {
   const HttpRequest& http = request.exchange->request();
+  Wanted wanted;
+  if (http.method == "PUT") {
+    wanted.object = TRY(read_body(request));
+    wanted.verb = WriteVerb::kPut;
+    return wanted;
+  }
   const auto kind = patch_kind(http.content_type);
   if (!kind) {
     return ApiStatus{.reason = StatusReason::kUnsupportedMedia,
@@ -123,15 +129,21 @@ ApiResult<Patched> patched(WriteRequest& request, const json::object& current) {
   const std::string_view object_kind = info_of(request.path.resource).kind;
   const PatchRequest patch{.kind = *kind,
                            .body = text,
-                           .field_manager = request.query,
+                           .field_manager = request.field_manager,
                            .force = request.force,
                            .subresource = request.path.subresource,
                            .now = request.writer.now};
   const json::object made = TRY(apply_patch(object_kind, current, patch));
-  Patched patched{.is_apply = *kind == PatchKind::kApply};
-  patched.object =
-      TRY(read_patched(object_kind, made, patch, request.validation, request.warnings));
-  return patched;
+  wanted.object = TRY(read_patched(object_kind, made, patch, request.validation, request.warnings));
+  wanted.is_apply = *kind == PatchKind::kApply;
+  return wanted;
+}
+
+json::object with_writer(const WriteRequest& request, const Wanted& wanted,
+                         const json::object& current, json::object prepared) {
+  if (wanted.is_apply) return prepared;
+  return record_update(info_of(request.path.resource).kind, current, std::move(prepared),
+                       request.writer);
 }
 
 void answer_object(const WriteRequest& request, int status, const ObjectVersion& object) {

@@ -98,7 +98,7 @@ void check_kept(const json::object& old, const json::object& node, FieldErrors& 
 
 }  // namespace
 
-ApiResult<json::object> prepare_node_update(const json::object& old, json::object next,
+ApiResult<json::object> prepare_node_update(const json::object& old, const json::object& next,
                                             const NodeUpdate& update) {
   const StructType* type = core_type("Node");
   CHECK(type != nullptr);

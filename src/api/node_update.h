@@ -20,7 +20,7 @@ struct NodeUpdate {
 // The node to store: on kObject status is that of `old`, on kStatus spec. Fails with 400, 409
 // and 422 as prepare_pod_update() does; declaredFeatures must be names, sorted, each once.
 ApiResult<boost::json::object> prepare_node_update(const boost::json::object& old,
-                                                   boost::json::object next,
+                                                   const boost::json::object& next,
                                                    const NodeUpdate& update);
 
 }  // namespace corehold

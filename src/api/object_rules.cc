@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxLabel = 63;
 constexpr std::size_t kMaxSubdomain = 253;
-constexpr std::size_t kMaxAnnotations = 256 * 1024;
+constexpr std::size_t kMaxAnnotations = std::size_t{256} * 1024;
 
 bool is_dns_word(std::string_view text) {
   return !text.empty() && text.front() != '-' && text.back() != '-' &&

@@ -47,7 +47,7 @@ std::string_view qos_text(const json::object& pod) {
 
 }  // namespace
 
-ApiResult<json::object> prepare_new_pod(json::object body, const NewPodRequest& request,
+ApiResult<json::object> prepare_new_pod(const json::object& body, const NewPodRequest& request,
                                         const PodRules& rules, std::vector<std::string>& warnings) {
   const StructType* type = core_type("Pod");
   CHECK(type != nullptr);

@@ -26,7 +26,7 @@ struct NewPodRequest {
 // creationTimestamp are for the caller to give. Preparing a prepared pod changes nothing.
 //
 // Fails with 400 for another namespace, and 422 with a cause for every mistake.
-ApiResult<boost::json::object> prepare_new_pod(boost::json::object body,
+ApiResult<boost::json::object> prepare_new_pod(const boost::json::object& body,
                                                const NewPodRequest& request, const PodRules& rules,
                                                std::vector<std::string>& warnings);
 

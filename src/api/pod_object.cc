@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "api/json_erase.h"
 #include "api/json_look.h"
 #include "api/time_text.h"
 #include "pod/json_field.h"
@@ -21,12 +22,6 @@ using Stage = ContainerView::Stage;
 
 void put_time(json::object& object, std::string_view key, milliseconds time) {
   if (time.count() != 0) object[key] = time_text(time);
-}
-
-// erase() would move the last field into the gap.
-void remove(json::object& object, std::string_view key) {
-  const auto found = object.find(key);
-  if (found != object.end()) object.stable_erase(found);
 }
 
 std::string container_id(const Pod& pod, std::string_view container, int attempt) {
@@ -167,8 +162,7 @@ void put_metadata(json::object& object, const PodView& view) {
     metadata["deletionTimestamp"] = time_text(view.deleted_at + view.grace);
     metadata["deletionGracePeriodSeconds"] = view.grace.count();
   } else {
-    remove(metadata, "deletionTimestamp");
-    remove(metadata, "deletionGracePeriodSeconds");
+    erase_members(metadata, {"deletionTimestamp", "deletionGracePeriodSeconds"});
   }
 }
 

@@ -289,7 +289,7 @@ void check_status(const json::object& pod, FieldErrors& errors) {
 
 }  // namespace
 
-ApiResult<json::object> prepare_pod_update(const json::object& old, json::object next,
+ApiResult<json::object> prepare_pod_update(const json::object& old, const json::object& next,
                                            const PodUpdate& update, const PodRules& rules,
                                            std::vector<std::string>& warnings) {
   const json::object before = completed(old);

@@ -31,8 +31,8 @@ struct PodUpdate {
 //
 // Fails with 400 (another name or namespace), 409 (another resourceVersion) and 422.
 ApiResult<boost::json::object> prepare_pod_update(const boost::json::object& old,
-                                                  boost::json::object next, const PodUpdate& update,
-                                                  const PodRules& rules,
+                                                  const boost::json::object& next,
+                                                  const PodUpdate& update, const PodRules& rules,
                                                   std::vector<std::string>& warnings);
 
 // Whether generation is to be raised.

@@ -40,10 +40,12 @@ ApiStatus bad_request(std::string message) {
 // The parser of Boost.JSON calls these; they find the keys that come twice in one object.
 class DuplicateHandler {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): Boost's names
   static constexpr std::size_t max_object_size = std::size_t(-1);
   static constexpr std::size_t max_array_size = std::size_t(-1);
   static constexpr std::size_t max_key_size = std::size_t(-1);
   static constexpr std::size_t max_string_size = std::size_t(-1);
+  // NOLINTEND(readability-identifier-naming)
 
   std::vector<std::string> found{};
 

@@ -298,7 +298,8 @@ json::object canonical(const StructType& type, const json::object& object) {
   TypedObject result;
   result.object = TypedReader(result, std::numeric_limits<std::size_t>::max())
                       .read_struct(type, object, nullptr);
-  return result.failure.empty() ? std::move(result.object) : object;
+  if (!result.failure.empty()) return object;
+  return std::move(result.object);
 }
 
 }  // namespace corehold

@@ -78,8 +78,8 @@ json::object wanted_of(const Pod& pod) {
   metadata["namespace"] = pod.namespace_name;
   json::object& annotations = object_in(metadata, "annotations");
   annotations.erase(kLastApplied);
-  std::string note = json::serialize(sorted(wanted)) + "\n";
-  object_in(object_in(wanted, "metadata"), "annotations")[kLastApplied] = std::move(note);
+  const std::string note = json::serialize(sorted(wanted)) + "\n";
+  object_in(object_in(wanted, "metadata"), "annotations")[kLastApplied] = note;
   return wanted;
 }
 
@@ -116,6 +116,8 @@ Result<std::string> change(const AgentClient& client, const Pod& pod, const json
   Error error = error_of(*answer.failure);
   if (answer.failure->reason == StatusReason::kInvalid ||
       answer.failure->reason == StatusReason::kForbidden) {
+    // What follows the first line is the difference, as long as the pod.
+    error.message.resize(std::min(error.message.find('\n'), error.message.size()));
     error.message += fmt::format("; corehold delete pod {} first", display_name(pod));
   }
   return error;

@@ -41,7 +41,8 @@ FakeAgent::Handler keeping_one(const std::string& manifest = "") {
     if (before.at("spec") != pod.at("spec")) {
       pod = before;
       return exchange->answer(
-          refusal(StatusReason::kInvalid, "spec: Forbidden: pod updates may not change fields"));
+          refusal(StatusReason::kInvalid,
+                  "spec: Forbidden: pod updates may not change fields\n@@ -1 +1 @@\n"));
     }
     if (pod != before) ++version;
     answer(200);

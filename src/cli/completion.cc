@@ -41,13 +41,14 @@ class Line {
     if (waiting_ != nullptr) {
       if (word == "=") return;
       note(*std::exchange(waiting_, nullptr), word);
-    } else if (only_arguments_) {
-      done_.arguments.push_back(word);
-    } else if (word == "--") {
+      return;
+    }
+    const CommandTree* inner = only_arguments_ ? nullptr : command_->find(word);
+    if (!only_arguments_ && word == "--") {
       only_arguments_ = true;
-    } else if (is_option(word)) {
+    } else if (!only_arguments_ && is_option(word)) {
       pass_option(word);
-    } else if (const CommandTree* inner = command_->find(word)) {
+    } else if (inner != nullptr) {
       command_ = inner;
       done_.arguments.clear();
     } else {

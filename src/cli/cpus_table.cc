@@ -40,16 +40,8 @@ std::vector<CpuHolder> sorted(std::vector<CpuHolder> holders) {
 }
 
 std::string header(const CpuMap& map) {
-  std::vector<SetLine> lines{
-      {"reserved", map.reserved},
-      {"shared", map.shared, fmt::format(", {} free to give", map.free.size())},
-      {"exclusive", map.exclusive(),
-       map.containers.empty()
-           ? ""
-           : fmt::format(" in {}", counted(map.containers.size(), "container"))}};
-  if (!map.offline.empty()) lines.push_back({"offline", map.offline});
   std::vector<Row> rows{{"machine", summarize(map.topology)}, {"policy", policy_of(map)}};
-  for (Row& row : set_rows(lines)) rows.push_back(std::move(row));
+  for (Row& row : set_rows(pool_lines(map))) rows.push_back(std::move(row));
   return align(rows, 2);
 }
 
@@ -58,6 +50,18 @@ void paint_all(Paint& paint, const CpuSet& cpus, std::size_t fill, const std::st
 }
 
 }  // namespace
+
+std::vector<SetLine> pool_lines(const CpuMap& map) {
+  std::vector<SetLine> lines{
+      {"reserved", map.reserved},
+      {"shared", map.shared, fmt::format(", {} free to give", map.free.size())},
+      {"exclusive", map.exclusive(),
+       map.containers.empty()
+           ? ""
+           : fmt::format(" in {}", counted(map.containers.size(), "container"))}};
+  if (!map.offline.empty()) lines.push_back({"offline", map.offline});
+  return lines;
+}
 
 std::string age_or_dash(milliseconds since, milliseconds now) {
   return since.count() == 0 ? "-" : age_text(now - since);

@@ -98,14 +98,7 @@ std::string head(const NodePage& page, const NodeSummary& node) {
 }
 
 std::string pools(const CpuMap& map) {
-  std::vector<SetLine> lines{
-      {"reserved", map.reserved},
-      {"shared", map.shared, fmt::format(", {} free to give", map.free.size())},
-      {"exclusive", map.exclusive(),
-       map.containers.empty()
-           ? ""
-           : fmt::format(" in {}", counted(map.containers.size(), "container"))}};
-  if (!map.offline.empty()) lines.push_back({"offline", map.offline});
+  std::vector<SetLine> lines = pool_lines(map);
   if (!map.topology.isolated().empty()) lines.push_back({"isolated", map.topology.isolated()});
   std::string text = "\npools\n" + indented(align(set_rows(lines), 2));
   if (map.has_option("strict-cpu-reservation")) {

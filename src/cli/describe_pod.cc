@@ -211,9 +211,7 @@ class PodReading {
     if (look_object(status, {"state", "terminated"}) != nullptr) {
       return "its CPUs have gone back: it has ended";
     }
-    return "none yet: " + reason +
-           (summary_.message.empty() ? ""
-                                     : ", but the pod waits: " + on_one_line(summary_.message));
+    return "none yet: " + reason + (summary_.message.empty() ? "" : ", but the pod waits");
   }
 
   void add_cpus(std::vector<Row>& rows, const CpuHolder& holder) const {

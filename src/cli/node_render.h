@@ -13,6 +13,7 @@
 #include "api/event_object.h"
 #include "api/node_object.h"
 #include "api/pod_summary.h"
+#include "cli/set_rows.h"
 #include "cli/text_table.h"
 #include "cli/topology_svg.h"
 
@@ -33,6 +34,8 @@ std::string render_cpus_table(const CpuMap& map, const std::vector<CpuHolder>& r
 // reserved or offline are somebody else's.
 Paint cpus_paint(const CpuMap& map);
 
+// Which CPUs are reserved, shared, exclusive and, if there are any, offline.
+std::vector<SetLine> pool_lines(const CpuMap& map);
 // How long ago that was: "3h"; "-" for what is not known.
 std::string age_or_dash(std::chrono::milliseconds since, std::chrono::milliseconds now);
 // "2-3 in 4s", "2-3", "-".

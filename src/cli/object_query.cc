@@ -89,7 +89,7 @@ Result<std::string> object_path(Resource resource, const std::string& name,
                      url_escape(found.name));
 }
 
-Result<json::array> items_of(json::value list, std::string_view kind) {
+Result<json::array> items_of(const json::value& list, std::string_view kind) {
   const json::object* object = TRY(as_object(list, Path()));
   TRY(expect_kind(*object, kind));
   const json::array* items = TRY(array_field(*object, Path(), "items"));

@@ -55,7 +55,7 @@ Result<FoundObjects> find_objects(const AgentClient& client, Resource resource,
                                   const ObjectQuery& query);
 
 // The items of a list. Fails with kCorrupt for what is no list of that kind ("PodList").
-Result<boost::json::array> items_of(boost::json::value list, std::string_view kind);
+Result<boost::json::array> items_of(const boost::json::value& list, std::string_view kind);
 
 // Where one object is asked for. Fails with kInvalid for a name that is none.
 Result<std::string> object_path(Resource resource, const std::string& name,

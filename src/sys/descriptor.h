@@ -17,6 +17,7 @@ class Descriptor {
   ~Descriptor() { close(); }
 
   int get() const { return fd_; }
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): unread when a Result failed
   bool is_open() const { return fd_ >= 0; }
   // 0 or -1 as close(2); nothing the second time.
   int close() {

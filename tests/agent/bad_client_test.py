@@ -177,7 +177,12 @@ class Answers:
 
 
 class Neighbour(threading.Thread):
-    """Asks properly, again and again, each time on a new connection."""
+    """Asks properly, again and again, each time on a new connection.
+
+    One that is let go before its answer asks again, as clients do: on a machine so busy that a
+    handshake takes longer than its deadline, or thousands of connections come meanwhile, that
+    is right. It must be served all the same.
+    """
 
     def __init__(self, agent, kind):
         super().__init__()
@@ -189,15 +194,13 @@ class Neighbour(threading.Thread):
 
     def run(self):
         while not self.over and self.trouble is None:
-            try:
+            answer = None
+            with contextlib.suppress(OSError):
                 answer = self.agent.ask(self.kind, self.agent.head("GET /api/v1/nodes"))
-            except OSError as error:
-                self.trouble = repr(error)
-                return
-            if answer is None or answer.status != 200:
-                self.trouble = "no answer" if answer is None else str(answer.status)
-                return
-            self.served += 1
+            if answer is not None and answer.status == 200:
+                self.served += 1
+            elif answer is not None:
+                self.trouble = str(answer.status)
             time.sleep(0.01)
 
 
@@ -276,8 +279,8 @@ class BadClients(unittest.TestCase):
             self.assertIsNotNone(answer, kind)
             self.assertEqual(answer.status, status, kind)
             chunked = self.agent.head("POST " + POD, "Transfer-Encoding: chunked", token=token)
-            chunk = b"10000\r\n" + piece + b"\r\n"
-            answer = self.agent.ask(kind, chunked, *([chunk] * (100 * MIB // len(piece))))
+            answer = self.agent.ask(kind, chunked, b"%x\r\n" % (100 * MIB),
+                                    *([piece] * (100 * MIB // len(piece))))
             self.assertIsNotNone(answer, kind)
             self.assertEqual(answer.status, status, kind)
         self.assert_memory_grew_less_than(16 * MIB)

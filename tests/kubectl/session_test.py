@@ -12,6 +12,7 @@ import argparse
 import difflib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -105,7 +106,10 @@ def server_side(session):
     session.run("apply --server-side --field-manager=other --force-conflicts -f cache-other.yaml")
     session.run("apply --server-side -f cache-other.yaml")
     session.run("get pod cache -o jsonpath='{.spec.containers[0].image} {.metadata.labels}{\"\\n\"}'")
-    session.run("get pod cache -o yaml --show-managed-fields")
+    # One by one: their order goes by time, to the second.
+    for manager in ("kubectl", "other"):
+        session.run("get pod cache -o jsonpath='{.metadata.managedFields[?(@.manager==\"%s\")]"
+                    ".fieldsV1}{\"\\n\"}'" % manager)
 
 
 def creating(session, flags):
@@ -278,6 +282,8 @@ def main():
                          stdout=subprocess.PIPE, text=True, check=False)
     if got.returncode != 0:
         return SKIPPED if got.returncode == 3 else 1
+    # Ended from outside it ends its agent too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     agent = Agent(os.environ["COREHOLD"], MACHINE, CONFIG)
     manifests = pathlib.Path(agent.root) / "manifests"
     manifests.mkdir()

@@ -14,7 +14,7 @@ import guest
 import image
 
 HERE = Path(__file__).resolve().parent
-PACKAGES_SIZE = "64M"  # the saved guest knows it
+PACKAGES_SIZE = "160M"  # the saved guest knows it
 MACHINE = guest.Shape("debian", 4, "sockets=1,dies=1,cores=2,threads=2", ("0-3",), 1536)
 
 
@@ -23,6 +23,7 @@ class DebianGuest(guest.Guest):
 
     init = HERE / "init"
     kernel_line = guest.KERNEL_LINE + " systemd.show_status=0 systemd.log_level=warning"
+    patience = 300
     device = "/dev/vdb"
 
     def __init__(self, cache, kernel_cache, dependencies, files):

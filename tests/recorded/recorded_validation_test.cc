@@ -93,7 +93,7 @@ ApiResult<json::object> create(std::string_view body, FieldValidation validation
                                std::vector<std::string>& warnings) {
   auto object = read_object("Pod", body, validation, warnings);
   if (!object) return object.error();
-  return prepare_new_pod(*std::move(object), {.namespace_name = "default"}, {}, warnings);
+  return prepare_new_pod(*object, {.namespace_name = "default"}, {}, warnings);
 }
 
 void expect_created(const RecordedCase& recorded, const json::object& pod) {
@@ -164,8 +164,7 @@ ApiResult<json::object> change(std::string_view kind, const json::object& old,
   const PodPath pod_path = is_status                    ? PodPath::kStatus
                            : plain.ends_with("/resize") ? PodPath::kResize
                                                         : PodPath::kObject;
-  result =
-      TRY(prepare_pod_update(old, std::move(next), {.path = pod_path, .verb = verb}, {}, warnings));
+  result = TRY(prepare_pod_update(old, next, {.path = pod_path, .verb = verb}, {}, warnings));
   if (changes_spec(old, result)) {
     json::object& metadata = result["metadata"].as_object();
     metadata["generation"] = metadata.at("generation").as_int64() + 1;
