@@ -151,7 +151,7 @@ TEST(ResizeProperty, GrowthIsTheBestOfAllThatContainWhatIsAssigned) {
 TEST(ResizeProperty, WhatIsLeftIsTheBestOfAllThatContainWhatIsPromised) {
   const Chance chance = seeded_chance(2);
   int answers = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 8000; ++i) {
     const Case test = random_case(chance);
     if (test.count > test.base.size() + test.pool.size()) continue;
     SCOPED_TRACE(test.str());

@@ -52,7 +52,7 @@ TEST(GrowByTopology, StaysOnItsNodesWhileTheyHaveRoom) {
   const Topology topology = machine("2s4c2t");
   // A fresh allocation would take the busier socket.
   EXPECT_EQ(grown(topology, "0-1", "2-8", 4), "0-3");
-  EXPECT_EQ(grown(topology, "0-1,8-9", "2-7,10-15", 10), "0-1,8-15");
+  EXPECT_EQ(grown(topology, "0-1,8-9", "2-7,10-15", 10), "0-9");
 }
 
 TEST(GrowByTopology, TakesTheFewestFurtherNodes) {

@@ -277,7 +277,7 @@ TEST(ResizeRefusals, WantsWholeCores) {
             "Infeasible: container main of pod default/a: cannot grow from 2 CPUs (2-3) to 3, even "
             "if every other pod left: SMT Alignment Error: requested 3 cpus not multiple cpus per "
             "core = 2");
-  EXPECT_EQ(resize(node, guaranteed("a", 4)), "main=0-3");
+  EXPECT_EQ(resize(node, guaranteed("a", 4)), "main=2-5");
   EXPECT_EQ(
       resize(node, guaranteed("a", 3)),
       "Infeasible: container main of pod default/a: cannot shrink from 4 CPUs (2-5) to 3: SMT "
