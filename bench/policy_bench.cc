@@ -2,11 +2,12 @@
 //
 // The static policy on the scenario the kubelet's own code was measured on: 256
 // CPUs, caches of 8 cores, 2 reserved, 25 pods with 4 CPUs each; one operation is
-// the QoS of a pod, its allocation, and its release.
+// the QoS of a pod, its allocation, and its release. And resizes of one of these pods.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include "policy/request.h"
+#include "policy/resize.h"
 #include "policy/static_policy.h"
 #include "topology/testing.h"
 
@@ -41,6 +42,31 @@ void allocate_and_release(benchmark::State& state, StaticOptions options, int cp
   state.SetLabel(fmt::format("kubelet {} ns", kubelet_ns));
 }
 
+// One operation is the decision to grow a container, and the one to shrink it again.
+void decide_resizes(benchmark::State& state, StaticOptions options, TopologyPolicy alignment,
+                    int cpus) {
+  const Topology topology = machine("2s8l8c2t", Numbering::kThreadsFar);
+  const auto policy = StaticPolicy::make(topology, {.options = options, .reserved_count = 2});
+  const AdmissionRules rules{
+      .topology = topology, .policy = *policy, .topology_options = {.policy = alignment}};
+  Bookings small{.cpus = *policy->start({})};
+  for (int i = 0; i < 25; ++i) {
+    small = admit(rules, small, guaranteed_pod(fmt::format("pod-{}", i), 4)).after;
+  }
+  const Pod before = guaranteed_pod("pod-12", 4);
+  const Pod after = guaranteed_pod("pod-12", cpus);
+  const ResizeGates gates{.in_place = true, .exclusive_cpus = true};
+  Bookings large = small;
+  const ResizeDecision grown = decide_resize(rules, gates, small, before, after);
+  if (grown.refusal) return state.SkipWithError(grown.refusal->message.c_str());
+  apply(large.cpus, begin_resize(large.cpus, "pod-12", grown));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(decide_resize(rules, gates, small, before, after));
+    benchmark::DoNotOptimize(decide_resize(rules, gates, large, after, before));
+  }
+  state.SetLabel("two decisions");
+}
+
 constexpr StaticOptions kNone{};
 constexpr StaticOptions kFull{.full_pcpus_only = true};
 constexpr StaticOptions kUncore{.prefer_align_by_uncore = true};
@@ -54,6 +80,17 @@ BENCHMARK_CAPTURE(allocate_and_release, uncore_8, kUncore, 8, 1'153'732);
 BENCHMARK_CAPTURE(allocate_and_release, uncore_32, kUncore, 32, 1'759'206);
 BENCHMARK_CAPTURE(allocate_and_release, across_numa_full_pcpus_only_8, kNuma, 8, 2'183'408);
 BENCHMARK_CAPTURE(allocate_and_release, across_numa_full_pcpus_only_32, kNuma, 32, 2'921'722);
+
+BENCHMARK_CAPTURE(decide_resizes, none_8, kNone, TopologyPolicy::kNone, 8);
+BENCHMARK_CAPTURE(decide_resizes, none_32, kNone, TopologyPolicy::kNone, 32);
+BENCHMARK_CAPTURE(decide_resizes, full_pcpus_only_32, kFull, TopologyPolicy::kNone, 32);
+BENCHMARK_CAPTURE(decide_resizes, full_pcpus_only_restricted_32, kFull, TopologyPolicy::kRestricted,
+                  32);
+BENCHMARK_CAPTURE(decide_resizes, best_effort_32, kNone, TopologyPolicy::kBestEffort, 32);
+BENCHMARK_CAPTURE(decide_resizes, single_numa_node_32, kNone, TopologyPolicy::kSingleNumaNode, 32);
+BENCHMARK_CAPTURE(decide_resizes, uncore_32, kUncore, TopologyPolicy::kNone, 32);
+BENCHMARK_CAPTURE(decide_resizes, across_numa_full_pcpus_only_140, kNuma, TopologyPolicy::kNone,
+                  140);
 
 }  // namespace
 }  // namespace corehold

@@ -36,6 +36,39 @@ void AdmittingNode::release(const std::string& pod_uid) {
   pods_.erase(pod_uid);
 }
 
+ResizeDecision AdmittingNode::begin_resize(const Pod& wanted) {
+  ResizeDecision decision = decide_resize(rules(), gates, bookings_, pods_.at(wanted.uid), wanted);
+  CHECK((decision.verdict == ResizeVerdict::kAccepted) == !decision.refusal);
+  if (decision.refusal) {
+    CHECK(decision.containers.empty() && !decision.refusal->message.empty());
+    return decision;
+  }
+  apply(bookings_.cpus, corehold::begin_resize(bookings_.cpus, wanted.uid, decision));
+  pods_.insert_or_assign(wanted.uid, wanted);
+  return decision;
+}
+
+void AdmittingNode::finish_shrink(const std::string& pod_uid, const std::string& container,
+                                  const ResizeDecision& decision) {
+  apply(bookings_.cpus, corehold::finish_shrink(bookings_.cpus, pod_uid, container, decision));
+}
+
+ResizeDecision AdmittingNode::resize(const Pod& wanted) {
+  ResizeDecision decision = begin_resize(wanted);
+  for (const ContainerResize& container : decision.containers) {
+    if (!container.grows()) finish_shrink(wanted.uid, container.container, decision);
+  }
+  for (const ContainerResize& container : decision.containers) {
+    CHECK(cpus(wanted.uid, container.container) == container.after.str());
+  }
+  return decision;
+}
+
+std::string AdmittingNode::cpus(const std::string& pod_uid, const std::string& container) const {
+  const Holding* holding = bookings_.cpus.find({pod_uid, container});
+  return holding == nullptr ? "none" : holding->assigned.str();
+}
+
 std::string AdmittingNode::problem() const {
   for (const std::string& found : {cpu_problem(), memory_problem(), device_problem()}) {
     if (!found.empty()) return found;
@@ -130,6 +163,20 @@ std::string text_of(const Decision& decision) {
     parts.push_back(std::move(text));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string text_of(const ResizeDecision& decision) {
+  if (decision.refusal) {
+    return fmt::format("{}: {}", name_of(decision.verdict), decision.refusal->message);
+  }
+  if (decision.containers.empty()) return "unchanged";
+  std::vector<std::string> parts;
+  for (const ContainerResize& container : decision.containers) {
+    std::string text = fmt::format("{}={}", container.container, container.after.str());
+    for (const auto& [name, cpus] : container.from) text += fmt::format("<{}:{}", name, cpus.str());
+    parts.push_back(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
 }
 
 }  // namespace corehold

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "policy/admission.h"
+#include "policy/resize.h"
 #include "policy/static_policy.h"
 
 namespace corehold {
@@ -30,6 +31,14 @@ class AdmittingNode {
   Decision admit(const Pod& pod);
   void release(const std::string& pod_uid);
 
+  // Decides, and goes on from there: CPUs are as after begin_resize(). A refusal changes nothing.
+  ResizeDecision begin_resize(const Pod& wanted);
+  // The runtime has confirmed that a container of that resize has shrunk.
+  void finish_shrink(const std::string& pod_uid, const std::string& container,
+                     const ResizeDecision& decision);
+  // Both, for all containers that shrink.
+  ResizeDecision resize(const Pod& wanted);
+
   // What is wrong with the bookings: an invariant of the CPUs, memory that does not add
   // up, a device held twice. Empty: nothing.
   std::string problem() const;
@@ -37,6 +46,10 @@ class AdmittingNode {
   AdmissionRules rules() const;
   const Bookings& bookings() const { return bookings_; }
   const std::map<std::string, Pod>& pods() const { return pods_; }
+  // The CPUs of "pod/container"; "none" if it holds none.
+  std::string cpus(const std::string& pod_uid, const std::string& container) const;
+
+  ResizeGates gates{.in_place = true, .exclusive_cpus = true};
 
  private:
   AdmittingNode(std::unique_ptr<Topology> topology, NodeSetup setup)
@@ -55,5 +68,8 @@ class AdmittingNode {
 
 // "main=0-3 memory@0 example.com/nic=a,b; proxy=shared", or "Reason: message".
 std::string text_of(const Decision& decision);
+// "main=0-3 side=4-7<main:4-5", the CPUs after "<" being waited for; "unchanged", or
+// "Deferred: message".
+std::string text_of(const ResizeDecision& decision);
 
 }  // namespace corehold

@@ -21,6 +21,7 @@ class NonePolicy final : public Policy {
   }
   CpuSet candidates(const State&, const Request&) const override { return {}; }
   Result<Plan> allocate(const State& state, const Request& request) const override;
+  std::optional<ResizeTerms> resize_terms() const override { return std::nullopt; }
   Plan release(const State& state, const ContainerRef& container) const override;
 };
 

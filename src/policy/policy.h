@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "alloc/resize.h"
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
 #include "hints/hint.h"
@@ -33,6 +34,13 @@ struct Request {
 struct Plan {
   std::vector<Edit> edits{};
   CpuSet granted{};  // empty: it runs in the shared pool
+};
+
+// What a policy asks of CPUs that change hands in a resize.
+struct ResizeTerms {
+  CpuSet reserved{};      // never given
+  int fewest_shared = 1;  // CPUs that the shared pool keeps
+  ResizeOptions options{};
 };
 
 class Policy {
@@ -67,6 +75,10 @@ class Policy {
   // Fails with kExhausted when too few CPUs are free, and kUnaligned when whole cores
   // are required and the request cannot be made of them.
   virtual Result<Plan> allocate(const State& state, const Request& request) const = 0;
+
+  // How resizes are decided (resize.h). No value: the policy gives no exclusive CPUs, so
+  // there are none to resize.
+  virtual std::optional<ResizeTerms> resize_terms() const = 0;
 
   // The edits that return the container's CPUs to the shared pool, but for those that
   // others use: containers of its pod, or, on from a damaged checkpoint, any. Releasing an unknown

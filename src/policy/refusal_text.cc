@@ -15,21 +15,23 @@ namespace {
 
 constexpr std::size_t kMostHolders = 8;
 
-// "; held by A, B and 3 more"; nothing when nobody holds any.
-std::string held_by(std::vector<std::string> holders) {
-  if (holders.empty()) return "";
+// "A, B and 3 more".
+std::string first_of(std::vector<std::string> holders) {
   const std::size_t all = holders.size();
   holders.resize(std::min(all, kMostHolders));
-  std::string text = fmt::format("; held by {}", fmt::join(holders, ", "));
+  std::string text = fmt::format("{}", fmt::join(holders, ", "));
   if (all > kMostHolders) text += fmt::format(" and {} more", all - kMostHolders);
   return text;
+}
+
+// "; held by A, B and 3 more"; nothing when nobody holds any.
+std::string held_by(std::vector<std::string> holders) {
+  return holders.empty() ? "" : fmt::format("; held by {}", first_of(std::move(holders)));
 }
 
 std::string name_of(const AdmissionRules& rules, const std::string& uid) {
   return rules.pod_name ? rules.pod_name(uid) : uid;
 }
-
-std::string list_or_none(const std::string& list) { return list.empty() ? "none" : list; }
 
 std::string amounts(const NodeMemory& memory) {
   std::vector<std::string> parts;
@@ -64,7 +66,7 @@ NodeSet single_nodes(const HintFamily& family, const NodeSet& machine) {
   return nodes;
 }
 
-std::string need_of(const HintFamily& family, const NodeSet& machine) {
+std::string need_of(const HintFamily& family, const NodeSet& machine, std::string_view required) {
   const int fewest = fewest_nodes(family);
   if (fewest == 0) return "fits nowhere";
   if (fewest == 1) {
@@ -74,8 +76,7 @@ std::string need_of(const HintFamily& family, const NodeSet& machine) {
   if (!has_preferred(family, fewest)) {
     text += " now";
     if (family.threshold && !family.threshold->required.empty()) {
-      text += fmt::format(", with {} where init containers of the pod left some",
-                          family.threshold->required.str());
+      text += fmt::format(", with {} {}", family.threshold->required.str(), required);
     }
     text += fmt::format(", {} on an idle machine", family.preference.size);
   }
@@ -89,6 +90,8 @@ std::int64_t asked(const Pod& pod, const Container& container, const std::string
 }
 
 }  // namespace
+
+std::string list_or_none(const std::string& list) { return list.empty() ? "none" : list; }
 
 std::string whose(const Pod& pod, const Container* container) {
   if (container == nullptr) return fmt::format("pod {}: ", display_name(pod));
@@ -146,22 +149,44 @@ std::string device_detail(const AdmissionRules& rules, const Bookings& bookings,
   return fmt::format("free: {}{}", fmt::join(free, ", "), held_by(std::move(holders)));
 }
 
-std::string topology_detail(const AdmissionRules& rules, const Bookings& bookings, const Pod& pod,
-                            const Container* container, const Alignment& alignment) {
+std::string cpu_holders(const AdmissionRules& rules, const State& state,
+                        const std::vector<std::string>& pods) {
+  std::vector<std::string> holders;
+  for (const std::string& pod : pods) {
+    const auto containers = state.pods.find(pod);
+    if (containers == state.pods.end()) continue;
+    for (const auto& [name, holding] : containers->second) {
+      holders.push_back(fmt::format("{} {} {}", name_of(rules, pod), name, holding.assigned.str()));
+    }
+  }
+  return first_of(std::move(holders));
+}
+
+std::string alignment_detail(const AdmissionRules& rules, const Pod& pod,
+                             const Container* container, const Alignment& alignment,
+                             std::string_view required) {
   NodeSet machine;
   for (const auto& node : rules.topology.nodes()) machine.insert(node.id);
   std::string text = fmt::format("policy {}", name_of(rules.topology_options.policy));
-  bool cpus = false;
   for (const ResourceHints& hints : alignment.hints) {
     if (!hints.family) continue;
-    cpus = cpus || hints.resource == kCpu;
     const auto amount = [&](const Container& each) {
       return asked(pod, each, hints.resource, rules.pod_gates);
     };
     text += fmt::format("; {}={} {}", hints.resource,
                         container == nullptr ? most_at_once(pod, amount) : amount(*container),
-                        need_of(*hints.family, machine));
+                        need_of(*hints.family, machine, required));
   }
+  return text;
+}
+
+std::string topology_detail(const AdmissionRules& rules, const Bookings& bookings, const Pod& pod,
+                            const Container* container, const Alignment& alignment) {
+  std::string text = alignment_detail(rules, pod, container, alignment,
+                                      "where init containers of the pod left some");
+  const bool cpus = std::any_of(
+      alignment.hints.begin(), alignment.hints.end(),
+      [](const ResourceHints& hints) { return hints.family && hints.resource == kCpu; });
   if (!cpus) return text;
   const Container& any = container == nullptr ? pod.containers.front() : *container;
   Request request = request_of(pod, any, {}, rules.pod_gates);

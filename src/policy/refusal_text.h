@@ -5,6 +5,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "policy/admission.h"
 
@@ -22,6 +24,17 @@ std::string memory_detail(const AdmissionRules& rules, const Bookings& bookings,
 // For each resource that the container asks for, those free and those held.
 std::string device_detail(const AdmissionRules& rules, const Bookings& bookings,
                           const Container& container);
+// The policy, and for each resource the NUMA nodes that could hold it alone, or how many it
+// would take now and on an idle machine. `required`: why some nodes must be among them.
+std::string alignment_detail(const AdmissionRules& rules, const Pod& pod,
+                             const Container* container, const Alignment& alignment,
+                             std::string_view required);
+// "db/pg-0 main 2-5, web/gw envoy 6-7": all that the pods with these UIDs hold.
+std::string cpu_holders(const AdmissionRules& rules, const State& state,
+                        const std::vector<std::string>& pods);
+// "none" for an empty list.
+std::string list_or_none(const std::string& list);
+
 // For each resource the NUMA nodes that could hold it alone, or how many it would take
 // now and on an idle machine; then what is free and who holds the rest, as far as it is
 // about CPUs.

@@ -95,6 +95,16 @@ TakeOptions StaticPolicy::take_options() const {
           .align_by_socket = options_.align_by_socket};
 }
 
+int StaticPolicy::fewest_shared() const {
+  return options_.strict_cpu_reservation ? std::max(1, options_.min_shared_cpus) : 1;
+}
+
+std::optional<ResizeTerms> StaticPolicy::resize_terms() const {
+  return ResizeTerms{.reserved = reserved_,
+                     .fewest_shared = fewest_shared(),
+                     .options = {.take = take_options(), .whole_cores = options_.full_pcpus_only}};
+}
+
 Result<State> StaticPolicy::start(State state) const {
   const auto conflict = [](std::string message) {
     return Error{Code::kConflict, std::move(message)};
@@ -282,7 +292,7 @@ bool StaticPolicy::splits_cores(const CpuSet& cpus) const {
 }
 
 Result<void> StaticPolicy::check_shared_pool(const CpuSet& left) const {
-  const int fewest = options_.strict_cpu_reservation ? std::max(1, options_.min_shared_cpus) : 1;
+  const int fewest = fewest_shared();
   if (left.size() >= fewest) return {};
   return Error{Code::kExhausted,
                fmt::format("not enough cpus available to satisfy request: it would leave {} CPUs "

@@ -36,6 +36,7 @@ class StaticPolicy final : public Policy {
                                       const std::vector<Request>& requests) const override;
   CpuSet candidates(const State& state, const Request& request) const override;
   Result<Plan> allocate(const State& state, const Request& request) const override;
+  std::optional<ResizeTerms> resize_terms() const override;
   Plan release(const State& state, const ContainerRef& container) const override;
 
   // Stricter than start(), for a node that is to be trusted: something is reserved, no
@@ -54,6 +55,7 @@ class StaticPolicy final : public Policy {
   // Every CPU this policy manages: all, or all but the strictly reserved.
   CpuSet managed() const;
   TakeOptions take_options() const;
+  int fewest_shared() const;
   Result<void> check_alignment(const State& state, int count) const;
   Error too_few_cores(int free, int count) const;
   // `count` CPUs out of `pool`, those near the affinity first.

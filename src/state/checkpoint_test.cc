@@ -138,6 +138,38 @@ TEST(CheckpointRestore, SeedsPromisedOnlyWhenThereIsNoneAtAll) {
   EXPECT_EQ(restore_checkpoint(checkpoint, "static", {})->promised, checkpoint.promised);
 }
 
+TEST(CheckpointPromised, OfAGrownContainerSurvivesARestart) {
+  State grown{.policy = "static", .shared = cpus("0-1,8")};
+  apply(grown, Assign{{"p", "a"}, cpus("2-3")});
+  apply(grown, Assign{{"p", "b"}, cpus("4")});
+  apply(grown, Reassign{{"p", "a"}, cpus("2-3,5-7")});
+  for (const Version version : {Version::kV3, Version::kV4}) {
+    const auto read =
+        decode_checkpoint(encode_checkpoint(grown, {.version = version}), {.exclusive_cpus = true});
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*state_of(*read), grown);
+  }
+}
+
+TEST(CheckpointPromised, IsTheAssignmentWhereAnOlderVersionHasNone) {
+  State grown{.policy = "static", .shared = cpus("0-1")};
+  apply(grown, Assign{{"p", "a"}, cpus("2-3")});
+  apply(grown, Reassign{{"p", "a"}, cpus("2-5")});
+  const auto read = decode_checkpoint(encode_checkpoint(grown, {.version = Version::kV2}));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(state_of(*read)->find({"p", "a"})->promised, cpus("2-5"));
+}
+
+TEST(CheckpointPromised, IsNotInventedForASingleContainerWithout) {
+  Checkpoint checkpoint{.policy = "static", .default_set = "0-1"};
+  checkpoint.entries = {{"p", {{"a", "2-3"}, {"b", "4-5"}}}};
+  checkpoint.promised = {{"p", {{"a", "2"}}}};
+  const auto state = state_of(checkpoint);
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->find({"p", "a"})->promised, cpus("2"));
+  EXPECT_TRUE(state->find({"p", "b"})->promised.empty());
+}
+
 TEST(CheckpointState, NamesACpuBeyondTheLimit) {
   const auto state = state_of({.entries = {{"p", {{"c", "2,4999-5000"}}}}});
   ASSERT_FALSE(state);

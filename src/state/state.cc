@@ -11,6 +11,25 @@ void apply_edit(State& state, const Assign& edit) {
       Holding{.assigned = edit.cpus, .promised = edit.cpus};
 }
 
+Holding* find_holding(State& state, const ContainerRef& ref) {
+  const auto pod = state.pods.find(ref.pod);
+  if (pod == state.pods.end()) return nullptr;
+  const auto container = pod->second.find(ref.container);
+  return container == pod->second.end() ? nullptr : &container->second;
+}
+
+void apply_edit(State& state, const Reassign& edit) {
+  Holding* holding = find_holding(state, edit.container);
+  if (holding == nullptr) return;
+  holding->assigned = edit.cpus;
+  holding->pending.reset();
+}
+
+void apply_edit(State& state, const SetPending& edit) {
+  Holding* holding = find_holding(state, edit.container);
+  if (holding != nullptr) holding->pending = edit.cpus;
+}
+
 void apply_edit(State& state, const Forget& edit) {
   const auto pod = state.pods.find(edit.container.pod);
   if (pod == state.pods.end()) return;

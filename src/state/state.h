@@ -60,6 +60,18 @@ struct Assign {
   ContainerRef container;
   CpuSet cpus;
 };
+// Gives a container that has CPUs other ones. What it was promised stays promised; a shrink
+// that was under way is over. Without effect on a container that holds nothing.
+struct Reassign {
+  ContainerRef container;
+  CpuSet cpus;
+};
+// A shrink is under way, and this is what the container will keep; no value: none is.
+// Without effect on a container that holds nothing.
+struct SetPending {
+  ContainerRef container;
+  std::optional<CpuSet> cpus;
+};
 // Forgets the container; where its CPUs go is a SetShared of its own.
 struct Forget {
   ContainerRef container;
@@ -67,7 +79,7 @@ struct Forget {
 struct SetReuse {
   Reuse reuse;
 };
-using Edit = std::variant<SetShared, Assign, Forget, SetReuse>;
+using Edit = std::variant<SetShared, Assign, Reassign, SetPending, Forget, SetReuse>;
 
 // Applies one edit in place. A container that is forgotten twice is no error.
 void apply(State& state, const Edit& edit);

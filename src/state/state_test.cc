@@ -26,6 +26,28 @@ TEST(StateEdits, ForgettingTwiceIsHarmless) {
   EXPECT_EQ(state, State{});
 }
 
+TEST(StateEdits, ReassignKeepsThePromiseAndEndsAShrink) {
+  State state;
+  apply(state, Assign{{"p", "c"}, cpus("2-3")});
+  apply(state, Reassign{{"p", "c"}, cpus("2-5")});
+  EXPECT_EQ(*state.find({"p", "c"}), (Holding{.assigned = cpus("2-5"), .promised = cpus("2-3")}));
+  apply(state, SetPending{{"p", "c"}, cpus("2-4")});
+  EXPECT_EQ(state.find({"p", "c"})->pending, cpus("2-4"));
+  EXPECT_EQ(state.find({"p", "c"})->assigned, cpus("2-5"));
+  apply(state, Reassign{{"p", "c"}, cpus("2-4")});
+  EXPECT_EQ(*state.find({"p", "c"}), (Holding{.assigned = cpus("2-4"), .promised = cpus("2-3")}));
+  apply(state, SetPending{{"p", "c"}, cpus("2-3")});
+  apply(state, SetPending{{"p", "c"}, std::nullopt});
+  EXPECT_FALSE(state.find({"p", "c"})->pending);
+}
+
+TEST(StateEdits, WhoHoldsNothingCannotBeResized) {
+  State state;
+  apply(state, Reassign{{"p", "c"}, cpus("2-5")});
+  apply(state, SetPending{{"p", "c"}, cpus("2")});
+  EXPECT_EQ(state, State{});
+}
+
 class StateInvariants : public testing::Test {
  protected:
   std::string first_violation(const State& state) const {

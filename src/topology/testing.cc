@@ -96,6 +96,33 @@ NodeSet nodes(std::string_view list) {
   return *set;
 }
 
+Chance seeded_chance(std::uint64_t seed) {
+  return [state = seed](int low, int high) mutable {
+    // One step of splitmix64.
+    state += 0x9e3779b97f4a7c15U;
+    std::uint64_t mixed = state;
+    mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
+    mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
+    mixed ^= mixed >> 31U;
+    const auto width = static_cast<std::uint64_t>(high - low) + 1;
+    return low + static_cast<int>(mixed % width);
+  };
+}
+
+Topology with_random_distances(const Chance& chance, const Topology& machine) {
+  TopologyParts parts{.places = machine.places()};
+  for (const auto& from : machine.nodes()) {
+    DistanceRow row{.from = from.id, .to = {}};
+    for (const auto& to : machine.nodes()) {
+      row.to.emplace_back(to.id, from.id == to.id ? 10 : chance(11, 40));
+    }
+    parts.distances.push_back(std::move(row));
+  }
+  auto made = Topology::make(std::move(parts));
+  CHECK(made.has_value());
+  return *std::move(made);
+}
+
 Topology random_machine(const Chance& chance, int most_cpus) {
   std::string shape;
   int left = most_cpus;

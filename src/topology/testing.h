@@ -6,6 +6,7 @@
 // l is not named there is one per socket. "2n2s..." puts two sockets in a node.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -31,6 +32,13 @@ NodeSet nodes(std::string_view list);
 
 // A whole number from low to high, both included: the caller's source of chance.
 using Chance = std::function<int(int low, int high)>;
+
+// Numbers that look random, the same ones for the same seed; for tests that need so many
+// that rapidcheck's would take too long.
+Chance seeded_chance(std::uint64_t seed);
+
+// The machine with other distances between its NUMA nodes: 10 to itself, else 11 to 40.
+Topology with_random_distances(const Chance& chance, const Topology& machine);
 
 // Some machine of at most about `most_cpus` CPUs: any nesting and numbering, and in
 // every third one CPUs are offline, so that cores and caches differ in size.

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/resize_placement.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hints/cpu_hints.h"
+#include "policy/request.h"
+
+namespace corehold {
+namespace {
+
+constexpr std::string_view kNoLocality = "Resources cannot be allocated with Topology locality";
+constexpr std::size_t kMostOrdered = 4;  // growing containers of which every order is tried
+
+}  // namespace
+
+ResizePlacement::ResizePlacement(const AdmissionRules& rules, const ResizeTerms& terms,
+                                 const Bookings& bookings, const Pod& wanted)
+    : rules_(rules), terms_(terms), bookings_(bookings), wanted_(wanted) {
+  const auto pod = bookings.cpus.pods.find(wanted.uid);
+  if (pod == bookings.cpus.pods.end()) return;
+  for (const Container* container : in_starting_order(wanted)) {
+    const auto holding = pod->second.find(container->name);
+    if (holding == pod->second.end() || container->kind == Container::Kind::kInit) continue;
+    const int count = static_cast<int>(
+        std::min<std::int64_t>(exclusive_cpus(wanted, *container, rules.pod_gates), kMaxCpus + 1));
+    const int has = holding->second.assigned.size();
+    if (count == has) continue;
+    (count < has ? shrinks_ : grows_)
+        .push_back({.container = container, .holding = &holding->second, .count = count});
+  }
+  if (!grows_.empty() && rules.topology_options.policy != TopologyPolicy::kNone) {
+    machine_ = numa_map(rules.topology);
+  }
+  shrink_failure_ = place_shrinks();
+}
+
+bool ResizePlacement::scope_is(TopologyScope scope) const {
+  return rules_.topology_options.policy != TopologyPolicy::kNone &&
+         rules_.topology_options.scope == scope;
+}
+
+bool ResizePlacement::is_strict() const {
+  return rules_.topology_options.policy == TopologyPolicy::kRestricted ||
+         rules_.topology_options.policy == TopologyPolicy::kSingleNumaNode;
+}
+
+std::optional<PlacementFailure> ResizePlacement::place_shrinks() {
+  shrunk_.reserve(shrinks_.size());
+  for (const CpuChange& change : shrinks_) {
+    const CpuSet& assigned = change.holding->assigned;
+    auto kept = shrink_by_topology(rules_.topology, assigned, change.holding->promised,
+                                   change.count, terms_.options);
+    if (!kept) {
+      return PlacementFailure{.change = &change, .text = kept.error().message, .usable = assigned};
+    }
+    ContainerResize& shrunk = shrunk_.emplace_back();
+    shrunk.container = change.container->name;
+    shrunk.before = assigned;
+    shrunk.after = *kept;
+  }
+  return std::nullopt;
+}
+
+// Without CPUs that other containers of the pod use as well.
+CpuSet ResizePlacement::freed_by(const ContainerResize& shrink) const {
+  CpuSet freed = shrink.before - shrink.after;
+  for (const auto& [name, holding] : bookings_.cpus.pods.at(wanted_.uid)) {
+    if (name != shrink.container) freed -= holding.assigned;
+  }
+  return freed;
+}
+
+Placement ResizePlacement::run(const CpuSet& shared) const {
+  if (shrink_failure_) return {.failure = shrink_failure_};
+  Order order;
+  for (const CpuChange& change : grows_) order.push_back(&change);
+  Placement first = run_in(order, shared);
+  if (!first.failure || order.size() < 2) return first;
+  if (order.size() <= kMostOrdered) {
+    while (std::next_permutation(order.begin(), order.end())) {
+      Placement other = run_in(order, shared);
+      if (!other.failure) return other;
+    }
+    return first;
+  }
+  std::stable_sort(order.begin(), order.end(), [](const CpuChange* one, const CpuChange* two) {
+    return one->count > two->count;
+  });
+  Placement largest_first = run_in(order, shared);
+  return largest_first.failure ? first : largest_first;
+}
+
+Placement ResizePlacement::run_in(const Order& order, const CpuSet& shared) const {
+  Placement placement{.containers = shrunk_};
+  if (order.empty()) return placement;
+  Pools pools{.now = shared - terms_.reserved, .spare = shared.size() - terms_.fewest_shared};
+  for (const ContainerResize& shrink : shrunk_) pools.freed |= freed_by(shrink);
+  std::optional<Hint> hint;
+  if (scope_is(TopologyScope::kPod)) {
+    const CpuSet all = usable(pools.now | pools.freed);
+    Alignment alignment = align_pod(all);
+    if (!alignment.merged.admit) {
+      placement.failure = PlacementFailure{
+          .text = std::string(kNoLocality), .alignment = std::move(alignment), .usable = all};
+      return placement;
+    }
+    hint = alignment.merged.hint;
+  }
+  std::vector<ContainerResize> grown(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    ContainerResize& placed = grown[i];
+    placement.failure = place(*order[i], hint, pools, placed);
+    if (placement.failure) return placement;
+    for (const ContainerResize& shrink : shrunk_) {
+      const CpuSet part = freed_by(shrink) & (placed.after - placed.before - placed.from_shared);
+      if (!part.empty()) placed.from.emplace(shrink.container, part);
+    }
+  }
+  // In starting order, whatever the order of choosing was.
+  for (const CpuChange& change : grows_) {
+    const auto chosen = std::find(order.begin(), order.end(), &change);
+    placement.containers.push_back(
+        std::move(grown[static_cast<std::size_t>(chosen - order.begin())]));
+  }
+  return placement;
+}
+
+// What is free now is taken before what has to be waited for, unless waiting gives CPUs
+// on fewer nodes; and what is waited for alone where the shared pool has none to spare.
+std::optional<PlacementFailure> ResizePlacement::place(const CpuChange& change,
+                                                       const std::optional<Hint>& hint,
+                                                       Pools& pools,
+                                                       ContainerResize& placed) const {
+  placed.container = change.container->name;
+  placed.before = change.holding->assigned;
+  const auto taken_now = [&] { return (placed.after - placed.before).count_common(pools.now); };
+  auto failure = grow(change, hint, pools.now | pools.freed, placed.after);
+  if (failure) return failure;
+  if (!pools.freed.empty()) {
+    CpuSet at_once;
+    const bool can = !grow(change, hint, pools.now, at_once);
+    if (can && spread(at_once) <= spread(placed.after)) placed.after = at_once;
+    CpuSet later;
+    if (taken_now() > pools.spare && !grow(change, hint, pools.freed, later)) placed.after = later;
+  }
+  if (taken_now() > pools.spare) {
+    return PlacementFailure{
+        .change = &change,
+        .text = fmt::format("not enough cpus available to satisfy request: it would leave {} CPUs "
+                            "in the shared pool, which keeps at least {}",
+                            pools.spare + terms_.fewest_shared - taken_now(), terms_.fewest_shared),
+        .usable = usable(pools.now | pools.freed)};
+  }
+  placed.from_shared = (placed.after - placed.before) & pools.now;
+  pools.spare -= placed.from_shared.size();
+  pools.now -= placed.after;
+  pools.freed -= placed.after;
+  return std::nullopt;
+}
+
+std::optional<PlacementFailure> ResizePlacement::grow(const CpuChange& change,
+                                                      const std::optional<Hint>& hint,
+                                                      const CpuSet& pool, CpuSet& grown) const {
+  PlacementFailure failure{.change = &change, .usable = usable(pool)};
+  std::optional<Hint> near_to = hint;
+  if (scope_is(TopologyScope::kContainer)) {
+    Alignment alignment = align(change, failure.usable);
+    if (!alignment.merged.admit) {
+      failure.text = kNoLocality;
+      failure.alignment = std::move(alignment);
+      return failure;
+    }
+    near_to = alignment.merged.hint;
+  }
+  auto found = near_to && near_to->nodes
+                   ? grow_near(change, failure.usable, *near_to)
+                   : grow_by_topology(rules_.topology, change.holding->assigned, failure.usable,
+                                      change.count, terms_.options);
+  if (!found) {
+    failure.text = found.error().message;
+    return failure;
+  }
+  grown = *found;
+  return std::nullopt;
+}
+
+// Under a strict policy only near the nodes of the hint; otherwise there if that costs no
+// more nodes than anywhere.
+Result<CpuSet> ResizePlacement::grow_near(const CpuChange& change, const CpuSet& usable,
+                                          const Hint& hint) const {
+  const CpuSet& assigned = change.holding->assigned;
+  const auto grown = [&](const CpuSet& pool) {
+    return grow_by_topology(rules_.topology, assigned, pool, change.count, terms_.options);
+  };
+  const NodeSet nodes = *hint.nodes | rules_.topology.nodes_of(assigned);
+  auto close = grown(near(usable, nodes));
+  if (is_strict()) return close;
+  auto anywhere = grown(usable);
+  return close && anywhere && spread(*close) <= spread(*anywhere) ? std::move(close)
+                                                                  : std::move(anywhere);
+}
+
+Alignment ResizePlacement::merge_hints(std::vector<ResourceHints> hints) const {
+  Alignment alignment{.hints = std::move(hints), .merged = {}};
+  TopologyOptions options = rules_.topology_options;
+  options.prefer_closest_numa = true;
+  alignment.merged = merge(machine_, alignment.hints, options);
+  return alignment;
+}
+
+Alignment ResizePlacement::align(const CpuChange& change, const CpuSet& usable) const {
+  const auto sockets =
+      terms_.options.take.align_by_socket ? SocketAlignment::kPreferred : SocketAlignment::kIgnored;
+  std::vector<ResourceHints> hints;
+  hints.push_back({.resource = std::string(kCpu),
+                   .family = cpu_hints(rules_.topology, usable, change.holding->assigned,
+                                       change.count, sockets)});
+  const MemoryHolding* memory = bookings_.memory.find(wanted_.uid, change.container->name);
+  if (memory != nullptr && !memory->nodes.empty()) {
+    hints.push_back(
+        {.resource = std::string(kMemory),
+         .family = HintFamily{.listed = {{.nodes = memory->nodes, .preferred = true}}}});
+  }
+  auto devices = bookings_.devices.hints(machine_.nodes, wanted_, *change.container);
+  std::move(devices.begin(), devices.end(), std::back_inserter(hints));
+  return merge_hints(std::move(hints));
+}
+
+Alignment ResizePlacement::align_pod(const CpuSet& usable) const {
+  Peak peak;
+  CpuSet kept;
+  NodeSet memory;
+  for (const Container* container : in_starting_order(wanted_)) {
+    const Holding* holding = bookings_.cpus.find({wanted_.uid, container->name});
+    const MemoryHolding* booked = bookings_.memory.find(wanted_.uid, container->name);
+    if (booked != nullptr && container->kind != Container::Kind::kInit) memory |= booked->nodes;
+    if (holding == nullptr) continue;
+    peak.start(container->kind, exclusive_cpus(wanted_, *container, rules_.pod_gates));
+    const auto shrunk = std::find_if(
+        shrunk_.begin(), shrunk_.end(),
+        [&](const ContainerResize& each) { return each.container == container->name; });
+    kept |= shrunk == shrunk_.end() ? holding->assigned : shrunk->after;
+  }
+  const auto sockets =
+      terms_.options.take.align_by_socket ? SocketAlignment::kPreferred : SocketAlignment::kIgnored;
+  const int count = static_cast<int>(std::min<std::int64_t>(peak.most(), kMaxCpus + 1));
+  std::vector<ResourceHints> hints;
+  hints.push_back({.resource = std::string(kCpu),
+                   .family = cpu_hints(rules_.topology, usable - kept, kept, count, sockets)});
+  if (!memory.empty()) {
+    hints.push_back({.resource = std::string(kMemory),
+                     .family = HintFamily{.listed = {{.nodes = memory, .preferred = true}}}});
+  }
+  auto devices = bookings_.devices.pod_hints(machine_.nodes, wanted_);
+  std::move(devices.begin(), devices.end(), std::back_inserter(hints));
+  return merge_hints(std::move(hints));
+}
+
+CpuSet ResizePlacement::usable(const CpuSet& pool) const {
+  return terms_.options.whole_cores ? rules_.topology.whole_cores_within(pool) : pool;
+}
+
+CpuSet ResizePlacement::near(const CpuSet& pool, const NodeSet& nodes) const {
+  if (!terms_.options.take.align_by_socket) return pool & rules_.topology.cpus_in(nodes);
+  CpuSet sockets;
+  for (const auto& node : rules_.topology.nodes()) {
+    if (!nodes.contains(node.id)) continue;
+    for (const Slot socket : node.sockets) sockets |= rules_.topology.socket(socket).cpus;
+  }
+  return pool & sockets;
+}
+
+std::pair<int, int> ResizePlacement::spread(const CpuSet& cpus) const {
+  const int nodes = rules_.topology.nodes_of(cpus).size();
+  const auto sockets = static_cast<int>(
+      std::count_if(rules_.topology.sockets().begin(), rules_.topology.sockets().end(),
+                    [&](const auto& socket) { return socket.cpus.intersects(cpus); }));
+  return terms_.options.take.align_by_socket ? std::pair(sockets, nodes)
+                                             : std::pair(nodes, sockets);
+}
+
+}  // namespace corehold

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A million resizes: random machines, each of the 40 combinations of policy options, every
+// topology policy and scope, random histories of pods that come, go and are resized, with
+// shrinks that finish late, never, or are overtaken by the next resize.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "policy/admission_testing.h"
+#include "policy/resize.h"
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+constexpr int kPods = 4;
+constexpr int kResizes = 1'000'000;
+constexpr int kResizesOfANode = 250;
+
+constexpr std::array kTopologyPolicies{TopologyPolicy::kNone, TopologyPolicy::kBestEffort,
+                                       TopologyPolicy::kRestricted,
+                                       TopologyPolicy::kSingleNumaNode};
+
+// All that do not exclude each other.
+std::vector<StaticOptions> every_combination() {
+  std::vector<StaticOptions> all;
+  for (unsigned bits = 0; bits < 64; ++bits) {
+    const auto is_on = [bits](unsigned bit) { return (bits >> bit & 1U) != 0; };
+    const StaticOptions options{.full_pcpus_only = is_on(0),
+                                .strict_cpu_reservation = is_on(1),
+                                .prefer_align_by_uncore = is_on(2),
+                                .distribute_across_numa = is_on(3),
+                                .distribute_across_cores = is_on(4),
+                                .align_by_socket = is_on(5)};
+    const bool excluded = options.distribute_across_cores &&
+                          (options.full_pcpus_only || options.distribute_across_numa);
+    if (!excluded) all.push_back(options);
+  }
+  return all;
+}
+
+// What has been seen, so that no kind of answer goes untested.
+struct Seen {
+  int resizes = 0;
+  int grown = 0;
+  int shrunk = 0;
+  int waiting = 0;
+  int extended = 0;
+  int deferred = 0;
+  int infeasible = 0;
+  int unchanged = 0;
+};
+
+Container container_of(int index, int count) {
+  Container container{.name = fmt::format("c{}", index)};
+  for (ResourceList* list : {&container.resources.requests, &container.resources.limits}) {
+    (*list)["cpu"] = Quantity::of(count);
+    (*list)["memory"] = Quantity::of(1);
+  }
+  return container;
+}
+
+class History {
+ public:
+  History(AdmittingNode node, Chance chance, Seen& seen)
+      : node_(std::move(node)),
+        topology_(node_.rules().topology),
+        terms_(*node_.rules().policy.resize_terms()),
+        chance_(std::move(chance)),
+        seen_(seen) {}
+
+  void step() {
+    const std::string uid = fmt::format("p{}", chance_(0, kPods - 1));
+    if (!node_.pods().contains(uid)) return admit(uid);
+    switch (chance_(0, 11)) {
+      case 0:
+        waits_.erase(uid);
+        node_.release(uid);
+        return check_state();
+      case 1:
+      case 2:
+        return finish(uid);
+      default:
+        return resize(uid);
+    }
+  }
+
+ private:
+  void check_state() const { ASSERT_EQ(node_.problem(), ""); }
+
+  void admit(const std::string& uid) {
+    Pod pod{.name = uid, .uid = uid};
+    const int most = std::max(1, topology_.cpu_count() / 4);
+    for (int i = chance_(1, 3); i > 0; --i) {
+      pod.containers.push_back(container_of(i, chance_(1, most)));
+    }
+    node_.admit(pod);
+    check_state();
+  }
+
+  // One shrink of the pod's last resize is confirmed.
+  void finish(const std::string& uid) {
+    const auto waits = waits_.find(uid);
+    if (waits == waits_.end()) return;
+    for (const ContainerResize& each : waits->second.containers) {
+      const Holding* holding = node_.bookings().cpus.find({uid, each.container});
+      if (each.grows() || !holding->pending) continue;
+      node_.finish_shrink(uid, each.container, waits->second);
+      return check_state();
+    }
+    // All have shrunk, so every container has what it was to have.
+    for (const ContainerResize& each : waits->second.containers) {
+      ASSERT_EQ(node_.bookings().cpus.find({uid, each.container})->assigned, each.after);
+    }
+    waits_.erase(waits);
+  }
+
+  void resize(const std::string& uid) {
+    Pod wanted = node_.pods().at(uid);
+    for (Container& container : wanted.containers) {
+      if (chance_(0, 2) == 0) continue;
+      const Holding* holding = node_.bookings().cpus.find({uid, container.name});
+      const int has = holding->assigned.size();
+      const int low = std::max(1, holding->promised.size() - 1);
+      const int count = chance_(0, 2) == 0 ? chance_(low, topology_.cpu_count())
+                                           : std::max(low, has + chance_(-4, 4));
+      container.resources.requests["cpu"] = Quantity::of(count);
+      container.resources.limits["cpu"] = Quantity::of(count);
+    }
+    const Bookings before = node_.bookings();
+    const Pod now = node_.pods().at(uid);
+    const ResizeDecision decision = node_.begin_resize(wanted);
+    ++seen_.resizes;
+    if (decision.refusal) {
+      ASSERT_EQ(node_.bookings(), before);
+      return check_refusal(decision, before, now, wanted);
+    }
+    waits_[uid] = decision;
+    if (decision.containers.empty()) ++seen_.unchanged;
+    check_state();
+    for (const ContainerResize& each : decision.containers) {
+      const Holding& held = *before.cpus.find({uid, each.container});
+      ASSERT_EQ(each.before, held.assigned);
+      ASSERT_EQ(each.after.size(), wanted.find(each.container)->request("cpu").value());
+      ASSERT_TRUE(held.promised.is_subset_of(each.after));
+      if (terms_.options.whole_cores) {
+        ASSERT_EQ(topology_.whole_cores_within(each.after), each.after);
+      }
+      each.grows() ? check_grown(each, decision, before) : check_shrunk(each, held, uid);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+
+  void check_refusal(const ResizeDecision& decision, const Bookings& before, const Pod& now,
+                     const Pod& wanted) {
+    Bookings without = before;
+    if (decision.verdict == ResizeVerdict::kInfeasible) {
+      ++seen_.infeasible;
+      if (seen_.infeasible % 16 != 0) return;
+      for (const auto& [pod, containers] : before.cpus.pods) {
+        if (pod != wanted.uid) without = release(node_.rules(), std::move(without), pod);
+      }
+      ASSERT_EQ(decide_resize(node_.rules(), node_.gates, without, now, wanted).verdict,
+                ResizeVerdict::kInfeasible);
+      return;
+    }
+    ++seen_.deferred;
+    ASSERT_FALSE(decision.refusal->held_by.empty());
+    for (const std::string& pod : decision.refusal->held_by) {
+      ASSERT_NE(pod, wanted.uid);
+      without = release(node_.rules(), std::move(without), pod);
+    }
+    ASSERT_EQ(decide_resize(node_.rules(), node_.gates, without, now, wanted).verdict,
+              ResizeVerdict::kAccepted);
+  }
+
+  // A function of A, P, n, machine and options: not of others, nor of how A came about.
+  void check_shrunk(const ContainerResize& each, const Holding& held, const std::string& uid) {
+    ++seen_.shrunk;
+    ASSERT_TRUE(each.after.is_subset_of(each.before));
+    ASSERT_EQ(node_.bookings().cpus.find({uid, each.container})->pending, each.after);
+    const auto again = shrink_by_topology(topology_, held.assigned, held.promised,
+                                          each.after.size(), terms_.options);
+    ASSERT_TRUE(again && *again == each.after);
+    if (adds_up()) return;
+    ASSERT_EQ(narrowness(topology_.nodes_of(each.after)),
+              narrowest(held.promised, held.assigned - held.promised, each.after.size()));
+  }
+
+  void check_grown(const ContainerResize& each, const ResizeDecision& decision,
+                   const Bookings& before) {
+    ++seen_.grown;
+    ASSERT_TRUE(each.before.is_subset_of(each.after));
+    CpuSet sources = each.from_shared;
+    ASSERT_TRUE(each.from_shared.is_subset_of(before.cpus.shared - terms_.reserved));
+    for (const auto& [name, part] : each.from) {
+      const auto shrink = std::find_if(
+          decision.containers.begin(), decision.containers.end(),
+          [&, &from = name](const ContainerResize& other) { return other.container == from; });
+      ASSERT_TRUE(shrink != decision.containers.end() && !shrink->grows());
+      ASSERT_TRUE(part.is_subset_of(shrink->before - shrink->after));
+      ASSERT_FALSE(sources.intersects(part));
+      sources |= part;
+    }
+    ASSERT_EQ(each.before | sources, each.after);
+    if (!each.from.empty()) ++seen_.waiting;
+    const NodeSet nodes = topology_.nodes_of(each.after);
+    if (nodes != topology_.nodes_of(each.before)) ++seen_.extended;
+    check_nodes(each, decision, before, nodes);
+  }
+
+  void check_nodes(const ContainerResize& each, const ResizeDecision& decision,
+                   const Bookings& before, const NodeSet& nodes) const {
+    const TopologyOptions& topology = node_.rules().topology_options;
+    if (topology.policy == TopologyPolicy::kSingleNumaNode) {
+      ASSERT_EQ(nodes.size(), 1);
+    }
+    if (topology.policy == TopologyPolicy::kRestricted &&
+        topology.scope == TopologyScope::kContainer && !terms_.options.take.align_by_socket) {
+      ASSERT_LE(nodes.size(), fewest_when_idle(each.after.size()));
+    }
+    // With others of its pod it shares what is free, so only alone is this exact. Under a
+    // strict policy the topology manager's nodes go before few sockets, and before those
+    // that one container of a pod would be best on.
+    const bool is_strict = topology.policy == TopologyPolicy::kRestricted ||
+                           topology.policy == TopologyPolicy::kSingleNumaNode;
+    const bool is_bound =
+        is_strict && (terms_.options.take.align_by_socket || topology.scope == TopologyScope::kPod);
+    if (decision.containers.size() > 1 || adds_up() || is_bound) return;
+    const CpuSet free = before.cpus.shared - terms_.reserved;
+    const CpuSet usable = terms_.options.whole_cores ? topology_.whole_cores_within(free) : free;
+    ASSERT_EQ(narrowness(nodes), narrowest(each.before, usable, each.after.size()));
+  }
+
+  // Where whole cores of different sizes must add up, counts alone do not tell.
+  bool adds_up() const { return terms_.options.whole_cores && !topology_.cores_are_alike(); }
+
+  // Sockets if they come first, then NUMA nodes: less is better.
+  std::pair<int, int> narrowness(const NodeSet& nodes) const {
+    const bool by_socket = terms_.options.take.align_by_socket &&
+                           topology_.sockets().size() <= topology_.nodes().size();
+    if (!by_socket) return {0, nodes.size()};
+    const CpuSet cpus = topology_.cpus_in(nodes);
+    const auto sockets =
+        std::count_if(topology_.sockets().begin(), topology_.sockets().end(),
+                      [&](const auto& socket) { return socket.cpus.intersects(cpus); });
+    return {static_cast<int>(sockets), nodes.size()};
+  }
+
+  // Of all sets of NUMA nodes that have those of `base` and room for `count` CPUs.
+  std::pair<int, int> narrowest(const CpuSet& base, const CpuSet& pool, int count) const {
+    const NodeSet kept = topology_.nodes_of(base);
+    const auto size = topology_.nodes().size();
+    std::pair<int, int> least{1000, 1000};
+    for (unsigned bits = 0; bits < (1U << size); ++bits) {
+      NodeSet nodes;
+      int room = base.size();
+      for (std::size_t slot = 0; slot < size; ++slot) {
+        if ((bits >> slot & 1U) == 0) continue;
+        nodes.insert(topology_.nodes()[slot].id);
+        room += topology_.nodes()[slot].cpus.count_common(pool);
+      }
+      if (room >= count && kept.is_subset_of(nodes)) least = std::min(least, narrowness(nodes));
+    }
+    return least;
+  }
+
+  int fewest_when_idle(int count) const {
+    std::vector<int> sizes;
+    for (const auto& node : topology_.nodes()) sizes.push_back(node.size);
+    std::sort(sizes.rbegin(), sizes.rend());
+    int nodes = 0;
+    for (std::size_t i = 0; i < sizes.size() && count > 0; ++i, ++nodes) count -= sizes[i];
+    return nodes;
+  }
+
+  AdmittingNode node_;
+  const Topology& topology_;
+  const ResizeTerms terms_;
+  Chance chance_;
+  Seen& seen_;
+  std::map<std::string, ResizeDecision> waits_{};  // the last resize of each pod
+};
+
+// No value: the options do not suit the machine.
+std::optional<AdmittingNode> random_node(const Chance& chance, const StaticOptions& options,
+                                         int round) {
+  Topology topology = random_machine(chance, 20);
+  if (topology.cpu_count() < 4) return std::nullopt;
+  if (chance(0, 1) == 0) topology = with_random_distances(chance, topology);
+  NodeSetup setup{
+      .topology = {.policy = kTopologyPolicies[static_cast<std::size_t>(round % 4)],
+                   .scope = round / 4 % 2 == 0 ? TopologyScope::kContainer : TopologyScope::kPod,
+                   .max_numa_nodes = 64}};
+  setup.config.options = options;
+  setup.config.options.min_shared_cpus = chance(0, 2);
+  setup.config.reserved_count = chance(1, 2);
+  auto node = AdmittingNode::make(std::move(topology), std::move(setup));
+  if (!node) return std::nullopt;
+  return *std::move(node);
+}
+
+TEST(ResizeHistories, KeepEveryPromiseInAMillionResizes) {
+  const std::vector<StaticOptions> combinations = every_combination();
+  ASSERT_EQ(combinations.size(), 40U);
+  std::vector<Seen> seen(combinations.size());
+  int resizes = 0;
+  for (int seed = 0; resizes < kResizes; ++seed) {
+    const std::size_t which = static_cast<std::size_t>(seed) % combinations.size();
+    const Chance chance = seeded_chance(static_cast<std::uint64_t>(seed));
+    auto node = random_node(chance, combinations[which], seed / 40);
+    if (!node) continue;
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const int before = seen[which].resizes;
+    History history(*std::move(node), chance, seen[which]);
+    for (int i = 0; i < 2 * kResizesOfANode; ++i) {
+      ASSERT_NO_FATAL_FAILURE(history.step()) << "step " << i;
+    }
+    resizes += seen[which].resizes - before;
+  }
+  Seen all;
+  for (const Seen& each : seen) {
+    EXPECT_GT(each.grown, 0);
+    EXPECT_GT(each.shrunk, 0);
+    EXPECT_GT(each.waiting, 0);
+    EXPECT_GT(each.extended, 0);
+    EXPECT_GT(each.deferred, 0);
+    EXPECT_GT(each.infeasible, 0);
+    for (int Seen::*field :
+         {&Seen::resizes, &Seen::grown, &Seen::shrunk, &Seen::waiting, &Seen::extended,
+          &Seen::deferred, &Seen::infeasible, &Seen::unchanged}) {
+      all.*field += each.*field;
+    }
+  }
+  std::printf(
+      "%d resizes: %d containers grew (%d to further NUMA nodes, %d after a shrink of "
+      "their pod), %d shrank; %d deferred, %d infeasible, %d without change\n",
+      all.resizes, all.grown, all.extended, all.waiting, all.shrunk, all.deferred, all.infeasible,
+      all.unchanged);
+}
+
+}  // namespace
+}  // namespace corehold
