@@ -59,6 +59,13 @@ struct UpdatePod {
   bool is_new_spec = false;  // it counts as a generation
   RequestId request = 0;
 };
+// The pod with that UID asks for other resources from now on; all else is as it was, or the
+// answer is kInvalid. Done when the wish is in the store; whether it is granted shows later.
+// While an earlier change is not in the store: kConflict.
+struct ResizePod {
+  Pod pod{};
+  RequestId request = 0;
+};
 // Whether pods of the API that wait have to go on waiting, room or not (kubectl cordon).
 struct SetCordon {
   bool cordoned = false;
@@ -125,7 +132,7 @@ struct ContainerExited {
 };
 
 using Command =
-    std::variant<Recover, CreatePod, UpdatePod, SetCordon, DeletePod, PodSaved, PodForgotten,
+    std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod, PodSaved, PodForgotten,
                  CheckpointSaved, PodInfoWritten, CpusetApplied, CpusetFailed, ContainerStarted,
                  StartFailed, TimerFired, Observed, ObserveFailed, ContainerExited>;
 

@@ -29,24 +29,17 @@ struct PersistCheckpoint {
   std::uint64_t revision = 0;
   State state{};
 };
-struct AssignedCpus {
-  CpuSet cpus{};  // empty: it has none of its own
-  NodeSet mems{};
-
-  bool operator==(const AssignedCpus&) const = default;
-};
 // Writes the files of the pod's downwardAPI volumes. -> PodInfoWritten
 struct WritePodInfo {
   std::string uid{};
-  std::map<std::string, AssignedCpus> assigned{};  // by container
+  AssignedByContainer assigned{};
 };
 // Of a container that runs. -> CpusetApplied or CpusetFailed
 struct SetCpuset {
   ContainerRef container{};
   CpuSet cpus{};
   std::optional<NodeSet> mems{};  // no value: memory is not pinned
-  int cpu_shares = 2;             // as in StartContainer
-  std::int64_t quota = 0;         // as in StartContainer
+  Terms terms{};
 };
 // -> ContainerStarted or StartFailed, later ContainerExited
 struct StartContainer {
@@ -54,8 +47,7 @@ struct StartContainer {
   int attempt = 0;
   CpuSet cpus{};
   std::optional<NodeSet> mems{};
-  int cpu_shares = 2;      // as cgroup v1 counts them: 1024 for one CPU
-  std::int64_t quota = 0;  // thousandths of a CPU; 0: none
+  Terms terms{};
 };
 enum class StopSignal { kTerminate, kKill };
 // No result: the container ends, or a timer asks again.

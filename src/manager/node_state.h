@@ -17,6 +17,7 @@
 #include "pod/container_ref.h"
 #include "pod/pod.h"
 #include "policy/admission.h"
+#include "policy/resize.h"
 
 namespace corehold {
 
@@ -50,13 +51,24 @@ struct ContainerRecord {
   bool ended = false;  // will not run again
   std::optional<Exit> last_exit{};
   WallTime started_at{};  // of the attempt that runs; zero: none
+  // While a resize of it is under way: what it was run with before, and still is.
+  std::optional<Resources> actual{};
 
   bool operator==(const ContainerRecord&) const = default;
 };
 
+// A resize that was asked for and is not accepted.
+struct ResizeWish {
+  std::map<std::string, Resources> resources{};  // by container, those that are to change
+  WallTime since{};
+
+  bool operator==(const ResizeWish&) const = default;
+};
+
 // What the store keeps of one pod. record_json.h has its bytes.
 struct PodRecord {
-  Pod pod{};
+  Pod pod{};  // with the resources that it has been granted
+  std::optional<ResizeWish> wish{};
   Source source = Source::kApi;
   std::uint64_t sequence = 0;    // in the order of creation
   std::uint64_t generation = 1;  // of its spec
@@ -82,6 +94,15 @@ enum class Stage {
   kRunning,
 };
 
+// How much a container counts where it runs.
+struct Terms {
+  int cpu_shares = 2;             // as cgroup v1 counts them: 1024 for one CPU
+  std::int64_t quota = 0;         // thousandths of a CPU; 0: none
+  std::int64_t memory_limit = 0;  // bytes; 0: none
+
+  bool operator==(const Terms&) const = default;
+};
+
 struct ContainerState {
   Stage stage = Stage::kIdle;
   // Where it may run: what the runtime has confirmed and, as long as an answer is
@@ -96,6 +117,10 @@ struct ContainerState {
   std::optional<CpuSet> strayed{};
   int cpuset_failures = 0;    // in a row, of setting its CPUs
   bool cpuset_waits = false;  // a timer will say when to set them again
+  // What else the runtime has been told; no value: that is not certain, and it will be again.
+  std::optional<Terms> terms{};
+  std::optional<Terms> asked_terms{};
+  bool restarting = false;    // is stopped to be started again, resized
   bool removed = true;        // the runtime keeps nothing of it
   bool touched = false;       // something was done to it since the runtime was last asked
 
@@ -113,6 +138,7 @@ struct Deletion {
 // What a pod said of itself before an edit that the store has not confirmed.
 struct UnsavedEdit {
   Pod before{};
+  std::optional<ResizeWish> wish{};
   std::uint64_t generation = 0;
 
   bool operator==(const UnsavedEdit&) const = default;
@@ -126,13 +152,38 @@ struct SaveWaiter {
   bool operator==(const SaveWaiter&) const = default;
 };
 
+// The CPUs that a container is told are its own.
+struct AssignedCpus {
+  CpuSet cpus{};  // empty: it has none of its own
+  NodeSet mems{};
+
+  bool operator==(const AssignedCpus&) const = default;
+};
+using AssignedByContainer = std::map<std::string, AssignedCpus>;
+
+// Where the pod is with being resized, beyond what the record says.
+struct ResizeState {
+  // Accepted and not complete: who shrinks and who grows, those that have still to.
+  std::optional<ResizeDecision> under_way{};
+  // Why the wish is not granted, or what was accepted cannot go on; no value: it was not
+  // asked yet, or there is nothing.
+  std::optional<ResizeVerdict> verdict{};
+  std::string message{};
+  std::uint64_t tried = 0;                             // the NodeState::freed of the last try
+  bool was_deferred = false;                           // the wish, at least once
+  std::optional<std::chrono::milliseconds> started{};  // when it was accepted; steady clock
+
+  bool operator==(const ResizeState&) const = default;
+};
+
 struct PodState {
   PodRecord record{};
   bool saved = false;                                  // the store has this record
   bool saving = false;                                 // the store has been asked to take it
   bool admitted = false;                               // holds what it needs
-  bool told = false;                                   // its podinfo files are in place
+  std::optional<AssignedByContainer> told{};           // what its podinfo files say; none yet
   std::map<std::string, ContainerState> containers{};  // by name
+  ResizeState resize{};
 
   bool in_store = false;               // the store has it, be it in an older version
   bool changed = false;                // the record has changed since the store was last asked
@@ -148,7 +199,7 @@ struct PodState {
   bool forgetting = false;             // the store has been asked to forget it
 
   std::uint64_t tried = 0;  // the NodeState::freed of the last try to admit it
-  bool telling = false;     // its podinfo files are being written
+  std::optional<AssignedByContainer> telling{};  // its podinfo files are being written
   bool tell_waits = false;  // a timer will say when to write them again
   int tell_failures = 0;    // in a row
 
@@ -174,8 +225,10 @@ struct NodeState {
   bool persisting = false;        // the checkpoint is being written; bookings do not change
   bool checkpoint_waits = false;  // a timer will say when to write it again
   int checkpoint_failures = 0;    // in a row
-  // Pods that are admitted once the checkpoint is saved, and the bookings without them.
+  // Pods that are admitted or resized once the checkpoint is saved, and the bookings without
+  // them.
   std::vector<std::string> admitting{};
+  std::map<std::string, ResizeDecision> resizing{};  // by UID
   std::optional<Bookings> before_admitting{};
   std::uint64_t freed = 1;  // grows whenever a waiting pod may fit that did not before
 
@@ -187,5 +240,11 @@ struct NodeState {
 
 // The CPUs a container may be running on.
 CpuSet may_run_on(const ContainerState& container);
+
+// The pod as it is wished for: what was granted, but for what a resize is to change.
+Pod wanted_pod(const PodRecord& record);
+
+// Whether a resize was accepted and is not complete.
+bool is_resizing(const PodRecord& record);
 
 }  // namespace corehold

@@ -30,6 +30,7 @@ struct ManagerRules {
   bool pins_cpus = true;        // false with policy none: cpusets are never touched
   bool memory_pinning = false;  // cpuset.mems follows the NUMA nodes of exclusive CPUs
   std::chrono::milliseconds reconcile_period{10'000};
+  ResizeGates resize{};
 };
 
 struct Outcome {

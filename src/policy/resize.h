@@ -62,6 +62,8 @@ struct ResizeRefusal {
   // kDeferred: UIDs of pods without which it would be accepted; with any one of them less
   // gone it would not. Those that hold most come first, so that they are few.
   std::vector<std::string> held_by{};
+
+  bool operator==(const ResizeRefusal&) const = default;
 };
 
 struct ResizeDecision {
@@ -70,6 +72,8 @@ struct ResizeDecision {
   // each in starting order. None: CPUs stay as they are, and only quota, weight or memory change.
   std::vector<ContainerResize> containers{};
   std::optional<ResizeRefusal> refusal{};  // unless accepted
+
+  bool operator==(const ResizeDecision&) const = default;
 };
 
 // Whether pod `now` can become `wanted`, which differs from it in resources alone. Every
