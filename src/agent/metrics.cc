@@ -27,6 +27,7 @@ namespace {
 
 using Labels = prometheus::Labels;
 
+constexpr std::string_view kResizeDuration = "kubelet_pod_resize_duration_milliseconds";
 constexpr const char* kAdmissions = "kubelet_topology_manager_admission_requests_total";
 constexpr const char* kApiRequests = "corehold_api_requests_total";
 
@@ -46,6 +47,16 @@ prometheus::Histogram::BucketBoundaries grant_buckets() {
           1,     2.5,    5,     10,   30,    60,   300, 1800, 7200};
 }
 
+// A resize that gives and takes nothing on the way is over within milliseconds; with a delay
+// or others to wait for it may take minutes.
+prometheus::Histogram::BucketBoundaries resize_buckets() {
+  prometheus::Histogram::BucketBoundaries bounds;
+  constexpr int kBuckets = 19;
+  double bound = 1;
+  for (int i = 0; i < kBuckets; ++i, bound *= 2) bounds.push_back(bound);
+  return bounds;
+}
+
 // Series that are there from the start, so that a rate can be taken of their first increase.
 struct Series {
   const char* name;
@@ -63,6 +74,21 @@ std::vector<Series> first_series() {
       {kAdmissions},
       {kApiRequests, {{"code", "200"}, {"resource", "none"}, {"verb", "get"}}},
   };
+  for (const char* resource : {"cpu", "memory"}) {
+    for (const char* requirement : {"limits", "requests"}) {
+      for (const char* operation : {"decrease", "increase"}) {
+        all.push_back(
+            {"kubelet_container_requested_resizes_total",
+             {{"resource", resource}, {"requirement", requirement}, {"operation", operation}}});
+      }
+    }
+  }
+  for (const char* error : {"getPromisedCPUSetError", "inconsistentCPUAllocationError", "other",
+                            "prohibitedCPUAllocationError"}) {
+    all.push_back({"kubelet_pod_infeasible_resizes_total", {{"reason_detail", error}}});
+  }
+  all.push_back(
+      {"kubelet_pod_deferred_accepted_resizes_total", {{"retry_trigger", "resources_freed"}}});
   for (const char* reason : {"OutOfcpu", "PodFeatureUnsupported", "SMTAlignmentError",
                              "TopologyAffinityError", "UnexpectedAdmissionError"}) {
     all.push_back({"kubelet_admission_rejections_total", {{"reason", reason}}});
@@ -128,6 +154,7 @@ struct Metrics::Kept {
   std::map<std::string, prometheus::Family<prometheus::Counter>*, std::less<>> counters{};
   prometheus::Histogram* admission = nullptr;
   prometheus::Histogram* grant = nullptr;
+  prometheus::Histogram* resize = nullptr;
 
   void count(std::string_view name, const Labels& labels, double by = 1) {
     auto found = counters.find(name);
@@ -145,25 +172,32 @@ struct Metrics::Kept {
   }
 
   prometheus::Histogram* add_histogram(std::string_view name,
-                                       const prometheus::Histogram::BucketBoundaries& buckets) {
+                                       const prometheus::Histogram::BucketBoundaries& buckets,
+                                       const Labels& labels = {}) {
     return &prometheus::BuildHistogram()
                 .Name(std::string(name))
                 .Help(std::string(find_metric(name)->help))
                 .Register(registry)
-                .Add({}, buckets);
+                .Add(labels, buckets);
   }
 };
 
 Metrics::Metrics() : kept_(std::make_unique<Kept>()) {
   kept_->admission =
       kept_->add_histogram("kubelet_topology_manager_admission_duration_ms", admission_buckets());
+  // One that fails is tried until it succeeds, so there are no others.
+  kept_->resize = kept_->add_histogram(kResizeDuration, resize_buckets(), {{"success", "true"}});
   kept_->grant = kept_->add_histogram("corehold_exclusive_grant_seconds", grant_buckets());
   for (const Series& series : first_series()) kept_->count(series.name, series.labels, 0);
 }
 
 Metrics::~Metrics() = default;
 
-void Metrics::counted(const CountMetric& metric) { kept_->count(metric.name, metric.labels); }
+void Metrics::counted(const CountMetric& metric) {
+  if (!metric.observed) return kept_->count(metric.name, metric.labels);
+  CHECK(metric.name == kResizeDuration);
+  kept_->resize->Observe(*metric.observed);
+}
 
 void Metrics::stepped(std::span<const Command> commands, const Outcome& outcome, const Now& now,
                       std::chrono::nanoseconds took) {

@@ -76,7 +76,7 @@ std::optional<ResizeView> resize_pending(const PodState& pod) {
 
 std::optional<ResizeView> resize_in_progress(const PodState& pod) {
   if (!is_resizing(pod.record)) return std::nullopt;
-  ResizeView view{};
+  ResizeView view{.since = pod.record.resize_began_at};
   // What is said while there is a wish is said of that.
   if (!pod.record.wish && pod.resize.verdict) {
     view.reason = "Error";

@@ -202,14 +202,14 @@ TEST_F(LifecycleTest, SharesFollowRequestsAndQuotaOnlyLimitsThoseThatShare) {
     return StartContainer{};
   };
   const StartContainer shared_one = start_of(pod_of("a", {"main cpu=500m..1500m"}));
-  EXPECT_EQ(shared_one.cpu_shares, 512);
-  EXPECT_EQ(shared_one.quota, 1500);
+  EXPECT_EQ(shared_one.terms.cpu_shares, 512);
+  EXPECT_EQ(shared_one.terms.quota, 1500);
   const StartContainer exclusive = start_of(pod_of("b", {"main cpu=2 memory=1Gi"}));
-  EXPECT_EQ(exclusive.cpu_shares, 2048);
-  EXPECT_EQ(exclusive.quota, 0);
+  EXPECT_EQ(exclusive.terms.cpu_shares, 2048);
+  EXPECT_EQ(exclusive.terms.quota, 0);
   const StartContainer idle = start_of(pod_of("c", {"main memory=1Gi"}));
-  EXPECT_EQ(idle.cpu_shares, 2);
-  EXPECT_EQ(idle.quota, 0);
+  EXPECT_EQ(idle.terms.cpu_shares, 2);
+  EXPECT_EQ(idle.terms.quota, 0);
 }
 
 TEST(PolicyNone, CpusetsAreNeverTouched) {

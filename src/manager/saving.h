@@ -14,6 +14,12 @@ void on_delete(Turn& turn, const DeletePod& command);
 void on_pod_saved(Turn& turn, const PodSaved& command);
 void on_pod_forgotten(Turn& turn, const PodForgotten& command);
 
+// The pod that is to be changed; null, with an answer, when it cannot be now.
+PodState* find_editable(Turn& turn, const std::string& uid, RequestId request);
+// The pod says of itself what `next` says, but has the resources that it was granted; taken
+// back if the store refuses it. REQUIRES: they have the same containers.
+void edit_pod(PodState& pod, Pod next);
+
 // A pod as it is before anything has happened to it.
 PodState new_pod(const ManagerRules& rules, PodRecord record);
 // The record differs from what the store has.
