@@ -151,8 +151,9 @@ AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const 
   const ContainerState& state = pod.containers.at(ref.container);
   if (const ContainerResize* shrink = shrink_of(pod, ref.container)) {
     cpus &= shrink->after;
-  } else if (state.stage == Stage::kRunning && pod.record.containers.at(ref.container).actual) {
-    cpus &= state.confirmed | node.offline;
+  } else if (state.stage != Stage::kIdle && pod.record.containers.at(ref.container).actual) {
+    const bool starts = state.stage == Stage::kStarting && state.asked;
+    cpus &= (starts ? *state.asked : state.confirmed) | node.offline;
   }
   return {.cpus = cpus, .mems = rules.admission.topology.nodes_of(cpus)};
 }

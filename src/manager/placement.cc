@@ -28,7 +28,6 @@ void release_pod(Turn& turn, const std::string& uid, PodState& pod) {
   node.bookings = release(turn.rules.admission, std::move(node.bookings), uid);
   ++node.freed;
   pod.admitted = false;
-  drop_resize(pod);
 }
 
 // An init container leaves what no other container of its pod uses.
@@ -49,6 +48,7 @@ void release_what_ended(Turn& turn) {
     if (!pod.saved) continue;
     if (has_finished(pod)) {
       if (holds_anything(turn.node.bookings, uid)) release_pod(turn, uid, pod);
+      drop_resize(pod);
     } else {
       release_ended_inits(turn, uid, pod);
     }

@@ -433,10 +433,8 @@ void complete_resizes(Turn& turn) {
 
 void drop_resize(PodState& pod) {
   pod.resize = {};
-  const bool had_any = is_resizing(pod.record) || pod.record.wish.has_value();
-  if (!had_any) return;
+  if (!is_resizing(pod.record)) return;
   for (auto& [name, record] : pod.record.containers) record.actual.reset();
-  pod.record.wish.reset();
   pod.record.resize_began_at = {};
   mark_changed(pod);
 }

@@ -31,7 +31,7 @@ void withdraw_resizes(Turn& turn);
 // Ends the resizes of which nothing is left to do.
 void complete_resizes(Turn& turn);
 
-// Nothing is left of the pod that could be resized.
+// Nothing is left of the pod that could be resized. What it asked for last stays on record.
 void drop_resize(PodState& pod);
 
 // Sets the pod back to an earlier wish, where what was granted since is none any more.

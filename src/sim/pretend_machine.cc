@@ -160,12 +160,13 @@ void PretendMachine::check_start(const StartContainer& effect) {
                        name_of(ref), effect.cpus.str()));
     return;
   }
-  // In the middle of a resize it has to do without what it was told it loses.
+  // It may have to do without what it was told it loses, and a checkpoint that was written
+  // though its writer was told otherwise may give it more than anybody knows.
   const bool resizing = record->second.wish.has_value() || is_resizing(record->second);
   const CpuSet lacking = holding->assigned - effect.cpus - ever_offline_;
+  const CpuSet its_own = effect.cpus | (holding->assigned & ever_offline_);
   const bool right = effect.cpus.is_subset_of(holding->assigned) &&
-                     !lacking.intersects(told(ref)) && (lacking.empty() || resizing) &&
-                     (resizing || holding->assigned.size() == entitled);
+                     !lacking.intersects(told(ref)) && (resizing || its_own.size() == entitled);
   if (right) return;
   breach(fmt::format("{} is started on CPUs {}, the checkpoint gives it {}, it is entitled to {}",
                      name_of(ref), effect.cpus.str(), holding->assigned.str(), entitled));
@@ -241,7 +242,8 @@ void PretendMachine::check_signal(const SignalContainer& effect) {
   const Container* container = record->second.pod.find(effect.container.container);
   if (container == nullptr || container->kind == Container::Kind::kSidecar) return;
   // One that has to be started again to be resized.
-  if (!container->resize_policy.empty() && is_resizing(record->second)) return;
+  const bool resizing = record->second.wish.has_value() || is_resizing(record->second);
+  if (!container->resize_policy.empty() && resizing) return;
   breach(fmt::format("{} is stopped and nobody has deleted its pod", name_of(effect.container)));
 }
 

@@ -202,7 +202,7 @@ std::vector<std::string> World::unsettled() const {
   }
   for (const auto& [uid, pod] : node_.pods) {
     if (is_resizing(pod.record)) found.push_back(fmt::format("pod {} is still being resized", uid));
-    if (pod.admitted && pod.record.wish && !pod.resize.verdict) {
+    if (phase_of(pod) == "Running" && pod.record.wish && !pod.resize.verdict) {
       found.push_back(fmt::format("nobody has decided on the resize of pod {}", uid));
     }
     if (!pod.admitted) continue;
