@@ -65,7 +65,10 @@ ManagerRules rules_of(const AgentSettings& settings, const NodeSetup& setup) {
                      .full_pcpus_only = setup.full_pcpus_only},
       .pins_cpus = settings.config.cpu_manager_policy == CpuManagerPolicy::kStatic,
       .memory_pinning = settings.config.memory_pinning,
-      .reconcile_period = settings.config.reconcile_period};
+      .reconcile_period = settings.config.reconcile_period,
+      .resize = {.in_place = settings.config.gates.is_on(Gate::kInPlacePodVerticalScaling),
+                 .exclusive_cpus =
+                     settings.config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)}};
 }
 
 Result<gid_t> group_number(const std::string& name) {

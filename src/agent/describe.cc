@@ -16,12 +16,12 @@ constexpr std::array<std::string_view, std::variant_size_v<Effect>> kEffectNames
     "StartContainer", "SignalContainer", "RemoveContainer",   "RemovePodFiles", "StartTimer",
     "CancelTimer",    "Observe",         "EmitEvent",         "CountMetric",    "Reply"};
 constexpr std::array<std::string_view, std::variant_size_v<Command>> kCommandNames{
-    "Recover",       "CreatePod",        "UpdatePod",       "SetCordon",      "DeletePod",
-    "PodSaved",      "PodForgotten",     "CheckpointSaved", "PodInfoWritten", "CpusetApplied",
-    "CpusetFailed",  "ContainerStarted", "StartFailed",     "TimerFired",     "Observed",
-    "ObserveFailed", "ContainerExited"};
+    "Recover",       "CreatePod",     "UpdatePod",        "ResizePod",       "SetCordon",
+    "DeletePod",     "PodSaved",      "PodForgotten",     "CheckpointSaved", "PodInfoWritten",
+    "CpusetApplied", "CpusetFailed",  "ContainerStarted", "StartFailed",     "TimerFired",
+    "Observed",      "ObserveFailed", "ContainerExited"};
 static_assert(std::is_same_v<std::variant_alternative_t<14, Effect>, Reply>);
-static_assert(std::is_same_v<std::variant_alternative_t<16, Command>, ContainerExited>);
+static_assert(std::is_same_v<std::variant_alternative_t<17, Command>, ContainerExited>);
 
 std::string_view kind_name(TimerKey::Kind kind) {
   switch (kind) {
@@ -116,6 +116,7 @@ class Fields {
     add("uid", command.pod.uid);
   }
   void tell(const UpdatePod& command) { pod(command.pod.uid); }
+  void tell(const ResizePod& command) { pod(command.pod.uid); }
   void tell(const SetCordon& command) { add("cordoned", command.cordoned ? "true" : "false"); }
   void tell(const DeletePod& command) { pod(command.uid); }
   void tell(const PodSaved& command) {

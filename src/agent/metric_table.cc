@@ -46,6 +46,8 @@ constexpr std::array kTable{
                "Pods of which a resize is under way."},
     MetricInfo{"kubelet_pod_pending_resizes", kGauge, "reason",
                "Pods whose resize waits or cannot be, by reason."},
+    MetricInfo{"kubelet_pod_resize_duration_milliseconds", kHistogram, "",
+               "From the acceptance of a resize until it was complete."},
     MetricInfo{"kubelet_pod_resources_endpoint_errors_get", kCounter, "server_api_version",
                "Calls of podresources Get that failed."},
     MetricInfo{"kubelet_pod_resources_endpoint_errors_get_allocatable", kCounter,

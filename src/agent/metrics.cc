@@ -27,6 +27,7 @@ namespace {
 
 using Labels = prometheus::Labels;
 
+constexpr std::string_view kResizeDuration = "kubelet_pod_resize_duration_milliseconds";
 constexpr const char* kAdmissions = "kubelet_topology_manager_admission_requests_total";
 constexpr const char* kApiRequests = "corehold_api_requests_total";
 
@@ -44,6 +45,16 @@ prometheus::Histogram::BucketBoundaries admission_buckets() {
 prometheus::Histogram::BucketBoundaries grant_buckets() {
   return {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
           1,     2.5,    5,     10,   30,    60,   300, 1800, 7200};
+}
+
+// A resize that gives and takes nothing on the way is over within milliseconds; with a delay
+// or others to wait for it may take minutes.
+prometheus::Histogram::BucketBoundaries resize_buckets() {
+  prometheus::Histogram::BucketBoundaries bounds;
+  constexpr int kBuckets = 19;
+  double bound = 1;
+  for (int i = 0; i < kBuckets; ++i, bound *= 2) bounds.push_back(bound);
+  return bounds;
 }
 
 // Series that are there from the start, so that a rate can be taken of their first increase.
@@ -128,6 +139,7 @@ struct Metrics::Kept {
   std::map<std::string, prometheus::Family<prometheus::Counter>*, std::less<>> counters{};
   prometheus::Histogram* admission = nullptr;
   prometheus::Histogram* grant = nullptr;
+  prometheus::Histogram* resize = nullptr;
 
   void count(std::string_view name, const Labels& labels, double by = 1) {
     auto found = counters.find(name);
@@ -157,13 +169,18 @@ struct Metrics::Kept {
 Metrics::Metrics() : kept_(std::make_unique<Kept>()) {
   kept_->admission =
       kept_->add_histogram("kubelet_topology_manager_admission_duration_ms", admission_buckets());
+  kept_->resize = kept_->add_histogram(kResizeDuration, resize_buckets());
   kept_->grant = kept_->add_histogram("corehold_exclusive_grant_seconds", grant_buckets());
   for (const Series& series : first_series()) kept_->count(series.name, series.labels, 0);
 }
 
 Metrics::~Metrics() = default;
 
-void Metrics::counted(const CountMetric& metric) { kept_->count(metric.name, metric.labels); }
+void Metrics::counted(const CountMetric& metric) {
+  if (!metric.observed) return kept_->count(metric.name, metric.labels);
+  CHECK(metric.name == kResizeDuration);
+  kept_->resize->Observe(*metric.observed);
+}
 
 void Metrics::stepped(std::span<const Command> commands, const Outcome& outcome, const Now& now,
                       std::chrono::nanoseconds took) {

@@ -111,8 +111,9 @@ void Shell::run(const WritePodInfo& effect) {
 void Shell::run(const SetCpuset& effect) {
   const Confines confines{.cpus = effect.cpus,
                           .mems = effect.mems,
-                          .cpu_shares = effect.cpu_shares,
-                          .quota_millis = effect.quota};
+                          .cpu_shares = effect.terms.cpu_shares,
+                          .quota_millis = effect.terms.quota,
+                          .memory_limit = effect.terms.memory_limit};
   parts_.runtime.update(effect.container, confines, [this, effect](const Result<void>& done) {
     if (done) return submit(CpusetApplied{.container = effect.container, .cpus = effect.cpus});
     warn(effect, done.error());
@@ -135,8 +136,9 @@ void Shell::run(const StartContainer& effect) {
   if (!launch) return finish(launch.error());
   launch->confines = {.cpus = effect.cpus,
                       .mems = effect.mems,
-                      .cpu_shares = effect.cpu_shares,
-                      .quota_millis = effect.quota};
+                      .cpu_shares = effect.terms.cpu_shares,
+                      .quota_millis = effect.terms.quota,
+                      .memory_limit = effect.terms.memory_limit};
   parts_.runtime.start(*launch, finish);
 }
 

@@ -131,9 +131,9 @@ struct ContainerExited {
   Exit exit{};
 };
 
-using Command =
-    std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod, PodSaved, PodForgotten,
-                 CheckpointSaved, PodInfoWritten, CpusetApplied, CpusetFailed, ContainerStarted,
-                 StartFailed, TimerFired, Observed, ObserveFailed, ContainerExited>;
+using Command = std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod,
+                             PodSaved, PodForgotten, CheckpointSaved, PodInfoWritten, CpusetApplied,
+                             CpusetFailed, ContainerStarted, StartFailed, TimerFired, Observed,
+                             ObserveFailed, ContainerExited>;
 
 }  // namespace corehold

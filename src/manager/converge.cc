@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manager/converge.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "manager/cpusets.h"
 #include "manager/facts.h"
 #include "manager/lifecycle.h"
 #include "manager/placement.h"
+#include "manager/resizing.h"
 #include "manager/saving.h"
 
 namespace corehold {
@@ -14,17 +17,16 @@ namespace {
 
 void tell_pods(Turn& turn) {
   for (auto& [uid, pod] : turn.node.pods) {
-    if (!pod.admitted || pod.told || pod.telling || pod.tell_waits || is_stopping(pod)) continue;
-    WritePodInfo write{.uid = uid};
+    if (!pod.admitted || pod.telling || pod.tell_waits || is_stopping(pod)) continue;
+    // Only a resize changes what was told once.
+    if (pod.told && !is_resizing(pod.record)) continue;
+    AssignedByContainer shown;
     for (const auto& [name, container] : pod.containers) {
-      AssignedCpus& assigned = write.assigned[name];
-      const Holding* holding = turn.node.durable.find({uid, name});
-      if (holding == nullptr) continue;
-      assigned.cpus = holding->assigned;
-      assigned.mems = turn.rules.admission.topology.nodes_of(holding->assigned);
+      shown[name] = shown_cpus(turn.rules, turn.node, {uid, name}, pod);
     }
-    pod.telling = true;
-    turn.emit(std::move(write));
+    if (pod.told == shown) continue;
+    pod.telling = shown;
+    turn.emit(WritePodInfo{.uid = uid, .assigned = std::move(shown)});
   }
 }
 
@@ -33,12 +35,14 @@ void tell_pods(Turn& turn) {
 void on_podinfo_written(Turn& turn, const PodInfoWritten& command) {
   PodState* pod = find_pod(turn.node, command.uid);
   if (pod == nullptr || !pod->telling) return;
-  pod->telling = false;
+  const auto written = std::exchange(pod->telling, std::nullopt);
   if (!command.error) {
-    pod->told = true;
+    pod->told = written;
     pod->tell_failures = 0;
     return;
   }
+  // What the files say now is not known.
+  pod->told.reset();
   pod->tell_waits = true;
   turn.warn({command.uid, ""}, "FailedPodInfo",
             fmt::format("cannot write the pod's files: {}", command.error->message));
@@ -48,8 +52,11 @@ void on_podinfo_written(Turn& turn, const PodInfoWritten& command) {
 
 void converge(Turn& turn) {
   place_pods(turn);
-  save_pods(turn);
+  // A resize is told before it is saved again: its wish is in the store, and what becomes
+  // of a wish is the same after a crash.
   tell_pods(turn);
+  complete_resizes(turn);
+  save_pods(turn);
   set_cpusets(turn);
   start_containers(turn);
   stop_containers(turn);

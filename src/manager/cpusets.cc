@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manager/cpusets.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "manager/facts.h"
@@ -15,19 +17,33 @@ ContainerState* asked_for(Turn& turn, const ContainerRef& ref, const CpuSet& cpu
   return state->asked == cpus ? state : nullptr;
 }
 
+// Empty where CPUs are not pinned: then only how much it counts can change.
+std::optional<CpuSet> target_of(const Turn& turn, const ContainerRef& ref) {
+  if (!turn.rules.pins_cpus) return CpuSet{};
+  return wanted_cpus(turn.rules, turn.node, ref);
+}
+
 void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
-  if (state.stage != Stage::kRunning || state.asked || state.cpuset_waits) return;
-  const auto wanted = wanted_cpus(turn.rules, turn.node, ref);
-  if (!wanted || (*wanted == state.confirmed && !state.strayed)) return;
-  state.asked = *wanted;
-  state.touched = true;
-  const Container* container = turn.node.pods.at(ref.pod).record.pod.find(ref.container);
+  const NodeState& node = turn.node;
+  const auto wanted = target_of(turn, ref);
+  if (!wanted) return;
+  const Container* container = node.pods.at(ref.pod).record.pod.find(ref.container);
   CHECK(container != nullptr);
+  const Terms terms = terms_of(node, ref, *container);
+  const bool is_there = !turn.rules.pins_cpus || (*wanted == state.confirmed && !state.strayed);
+  if (is_there && state.terms == terms) return;
+  // Whoever shares has to have left before the CPUs are somebody's own.
+  const CpuSet added = *wanted - state.confirmed;
+  if (!added.empty() && node.durable.find(ref) != nullptr && !is_nobody_else_on(node, ref, added)) {
+    return;
+  }
+  state.asked = *wanted;
+  state.asked_terms = terms;
+  state.touched = true;
   turn.emit(SetCpuset{.container = ref,
                       .cpus = *wanted,
-                      .mems = wanted_mems(turn.rules, turn.node, ref),
-                      .cpu_shares = cpu_shares(*container),
-                      .quota = cpu_quota(turn.node, ref, *container)});
+                      .mems = wanted_mems(turn.rules, node, ref),
+                      .terms = terms});
 }
 
 }  // namespace
@@ -35,8 +51,9 @@ void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
 void on_cpuset_applied(Turn& turn, const CpusetApplied& command) {
   ContainerState* state = asked_for(turn, command.container, command.cpus);
   if (state == nullptr) return;
-  state->confirmed = command.cpus;
+  if (turn.rules.pins_cpus) state->confirmed = command.cpus;
   state->asked.reset();
+  state->terms = std::exchange(state->asked_terms, std::nullopt);
   state->strayed.reset();
   state->cpuset_failures = 0;
   state->touched = true;
@@ -48,6 +65,8 @@ void on_cpuset_failed(Turn& turn, const CpusetFailed& command) {
   // How far it got is not known.
   state->confirmed |= command.cpus;
   state->asked.reset();
+  state->asked_terms.reset();
+  state->terms.reset();
   state->touched = true;
   state->cpuset_waits = true;
   turn.emit(CountMetric{"corehold_cpuset_apply_failures_total", {}});
@@ -59,12 +78,12 @@ void on_cpuset_failed(Turn& turn, const CpusetFailed& command) {
 }
 
 void set_cpusets(Turn& turn) {
-  if (!turn.rules.pins_cpus || turn.node.saved_revision == 0) return;
+  if (turn.rules.pins_cpus && turn.node.saved_revision == 0) return;
   for (const bool exclusive : {false, true}) {
     for (auto& [uid, pod] : turn.node.pods) {
       for (auto& [name, state] : pod.containers) {
+        if (state.stage != Stage::kRunning || state.asked || state.cpuset_waits) continue;
         const ContainerRef ref{uid, name};
-        if (state.stage != Stage::kRunning) continue;
         if ((turn.node.durable.find(ref) != nullptr) != exclusive) continue;
         set_cpuset(turn, ref, state);
       }

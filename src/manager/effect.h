@@ -85,6 +85,7 @@ struct EmitEvent {
 struct CountMetric {
   std::string name{};
   std::map<std::string, std::string> labels{};
+  std::optional<double> observed{};  // by a histogram; no value: a counter counts one more
 };
 // Answers the CreatePod or DeletePod with that id.
 struct Reply {

@@ -28,6 +28,24 @@ bool has_run(const PodState& pod, const std::string& name) {
   return found != nullptr && found->last_exit && found->last_exit->reason != "StartError";
 }
 
+// The CPUs that are the container's own by what is durable, less those that it has given up.
+std::optional<CpuSet> own_cpus(const NodeState& node, const ContainerRef& ref) {
+  const Holding* holding = node.durable.find(ref);
+  if (holding == nullptr) return std::nullopt;
+  const Holding* booked = node.bookings.cpus.find(ref);
+  return booked == nullptr ? holding->assigned : holding->assigned & booked->assigned;
+}
+
+// cgroup v1 shares for a request, as the kubelet computes them.
+int cpu_shares(const Container& container) {
+  constexpr std::int64_t kLeast = 2;
+  constexpr std::int64_t kMost = 262'144;
+  const std::int64_t milli = container.request(kCpu).milli_value();
+  if (milli <= 0) return kLeast;
+  if (milli > kMost) return kMost;
+  return static_cast<int>(std::clamp(milli * 1024 / 1000, kLeast, kMost));
+}
+
 }  // namespace
 
 CpuSet may_run_on(const ContainerState& container) {
@@ -107,11 +125,60 @@ std::vector<const Container*> whose_turn(const PodState& pod) {
   return turn;
 }
 
+bool is_nobody_else_on(const NodeState& node, const ContainerRef& ref, const CpuSet& cpus) {
+  for (const auto& [uid, pod] : node.pods) {
+    for (const auto& [name, container] : pod.containers) {
+      if (uid == ref.pod && name == ref.container) continue;
+      if (may_run_on(container).intersects(cpus)) return false;
+    }
+  }
+  return true;
+}
+
+const ContainerResize* shrink_of(const PodState& pod, const std::string& container) {
+  if (!pod.resize.under_way) return nullptr;
+  for (const ContainerResize& resize : pod.resize.under_way->containers) {
+    if (resize.container == container && !resize.grows()) return &resize;
+  }
+  return nullptr;
+}
+
+AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const ContainerRef& ref,
+                        const PodState& pod) {
+  const auto own = own_cpus(node, ref);
+  if (!own) return {};
+  CpuSet cpus = *own;
+  const ContainerState& state = pod.containers.at(ref.container);
+  if (const ContainerResize* shrink = shrink_of(pod, ref.container)) {
+    cpus &= shrink->after;
+  } else if (state.stage != Stage::kIdle && pod.record.containers.at(ref.container).actual) {
+    const bool starts = state.stage == Stage::kStarting && state.asked;
+    cpus &= (starts ? *state.asked : state.confirmed) | node.offline;
+  }
+  return {.cpus = cpus, .mems = rules.admission.topology.nodes_of(cpus)};
+}
+
+bool is_told(const ManagerRules& rules, const NodeState& node, const ContainerRef& ref,
+             const PodState& pod) {
+  if (!pod.told) return false;
+  const auto told = pod.told->find(ref.container);
+  return told != pod.told->end() && told->second == shown_cpus(rules, node, ref, pod);
+}
+
 std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& node,
                                   const ContainerRef& ref) {
   if (!rules.pins_cpus) return std::nullopt;
-  const Holding* holding = node.durable.find(ref);
-  CpuSet cpus = holding == nullptr ? node.durable.shared : holding->assigned;
+  CpuSet cpus = own_cpus(node, ref).value_or(node.durable.shared);
+  if (const auto pod = node.pods.find(ref.pod); pod != node.pods.end()) {
+    if (const ContainerResize* shrink = shrink_of(pod->second, ref.container)) {
+      // What it has left already it is not given back.
+      CpuSet kept = shrink->after;
+      if (!is_told(rules, node, ref, pod->second)) {
+        kept |= pod->second.containers.at(ref.container).confirmed;
+      }
+      cpus &= kept;
+    }
+  }
   cpus -= node.offline;
   if (cpus.empty()) return std::nullopt;
   return cpus;
@@ -120,23 +187,35 @@ std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& no
 std::optional<NodeSet> wanted_mems(const ManagerRules& rules, const NodeState& node,
                                    const ContainerRef& ref) {
   if (!rules.memory_pinning || !rules.pins_cpus) return std::nullopt;
-  const Holding* holding = node.durable.find(ref);
-  if (holding == nullptr) return std::nullopt;
-  return rules.admission.topology.nodes_of(holding->assigned);
+  const auto own = own_cpus(node, ref);
+  if (!own) return std::nullopt;
+  return rules.admission.topology.nodes_of(*own);
 }
 
-int cpu_shares(const Container& container) {
-  constexpr std::int64_t kLeast = 2;
-  constexpr std::int64_t kMost = 262'144;
-  const std::int64_t milli = container.request(kCpu).milli_value();
-  if (milli <= 0) return kLeast;
-  if (milli > kMost) return kMost;
-  return static_cast<int>(std::clamp(milli * 1024 / 1000, kLeast, kMost));
+Terms terms_of(const NodeState& node, const ContainerRef& ref, const Container& container) {
+  Terms terms{.cpu_shares = cpu_shares(container),
+              .memory_limit = std::max<std::int64_t>(0, container.limit(kMemory).value())};
+  if (node.durable.find(ref) == nullptr) {
+    terms.quota = std::max<std::int64_t>(0, container.limit(kCpu).milli_value());
+  }
+  return terms;
 }
 
-std::int64_t cpu_quota(const NodeState& node, const ContainerRef& ref, const Container& container) {
-  if (node.durable.find(ref) != nullptr) return 0;
-  return std::max<std::int64_t>(0, container.limit(kCpu).milli_value());
+Pod wanted_pod(const PodRecord& record) {
+  Pod pod = record.pod;
+  if (!record.wish) return pod;
+  for (auto* containers : {&pod.init_containers, &pod.containers}) {
+    for (Container& container : *containers) {
+      const auto wished = record.wish->resources.find(container.name);
+      if (wished != record.wish->resources.end()) container.resources = wished->second;
+    }
+  }
+  return pod;
+}
+
+bool is_resizing(const PodRecord& record) {
+  return std::any_of(record.containers.begin(), record.containers.end(),
+                     [](const auto& entry) { return entry.second.actual.has_value(); });
 }
 
 std::chrono::milliseconds doubled(std::chrono::milliseconds first, std::chrono::milliseconds most,

@@ -41,17 +41,31 @@ bool is_leaving(const PodState& pod);
 // succeeded, else all; with them the sidecars before it.
 std::vector<const Container*> whose_turn(const PodState& pod);
 
-// Where the container belongs by the checkpoint, less offline CPUs. No value: nowhere else
-// than where it is, because cpusets are not touched or none of its CPUs is online.
+// Where the container belongs by the checkpoint, less offline CPUs and, once it has been told,
+// those that it loses in a resize. No value: nowhere else than where it is, because cpusets are
+// not touched or none of its CPUs is online.
 std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& node,
                                   const ContainerRef& ref);
 std::optional<NodeSet> wanted_mems(const ManagerRules& rules, const NodeState& node,
                                    const ContainerRef& ref);
 
-// cgroup v1 shares for a request, as the kubelet computes them.
-int cpu_shares(const Container& container);
-// Thousandths of a CPU; 0: none, as for everybody with CPUs of its own.
-std::int64_t cpu_quota(const NodeState& node, const ContainerRef& ref, const Container& container);
+// How much the container counts by what it was granted: shares as the kubelet computes them,
+// no quota for everybody with CPUs of its own.
+Terms terms_of(const NodeState& node, const ContainerRef& ref, const Container& container);
+
+// Whether everybody but the container itself has confirmed to be elsewhere.
+bool is_nobody_else_on(const NodeState& node, const ContainerRef& ref, const CpuSet& cpus);
+
+// The container's part in the resize that is under way, if it is to lose CPUs in it; null: not.
+const ContainerResize* shrink_of(const PodState& pod, const std::string& container);
+
+// What the container is to be told are its own CPUs: those that it will keep, and of those
+// that it gets the ones it can run on already.
+AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const ContainerRef& ref,
+                        const PodState& pod);
+// Whether its files say so.
+bool is_told(const ManagerRules& rules, const NodeState& node, const ContainerRef& ref,
+             const PodState& pod);
 
 // The nth delay of a series that doubles from `first` up to `most`; n counts from 1.
 std::chrono::milliseconds doubled(std::chrono::milliseconds first, std::chrono::milliseconds most,

@@ -2,6 +2,7 @@
 #include "manager/lifecycle.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,24 +21,13 @@ constexpr milliseconds kKillAgain{10'000};
 constexpr int kStartError = 128;
 constexpr int kKilled = 137;
 
-// Whether everybody but the container itself has confirmed to be elsewhere.
-bool is_nobody_else_on(const NodeState& node, const ContainerRef& ref, const CpuSet& cpus) {
-  for (const auto& [uid, pod] : node.pods) {
-    for (const auto& [name, container] : pod.containers) {
-      if (uid == ref.pod && name == ref.container) continue;
-      if (may_run_on(container).intersects(cpus)) return false;
-    }
-  }
-  return true;
-}
-
 // No value: it cannot start now.
 std::optional<StartContainer> launch_of(const Turn& turn, const ContainerRef& ref,
                                         const PodState& pod, const Container& container) {
   const NodeState& node = turn.node;
   StartContainer start{.container = ref,
                        .attempt = pod.record.containers.at(ref.container).exits,
-                       .cpu_shares = cpu_shares(container)};
+                       .terms = terms_of(node, ref, container)};
   const Holding* holding = node.durable.find(ref);
   if (turn.rules.pins_cpus) {
     const auto wanted = wanted_cpus(turn.rules, node, ref);
@@ -50,7 +40,6 @@ std::optional<StartContainer> launch_of(const Turn& turn, const ContainerRef& re
       return std::nullopt;
     }
   }
-  start.quota = cpu_quota(node, ref, container);
   return start;
 }
 
@@ -59,10 +48,13 @@ void start_of_pod(Turn& turn, const std::string& uid, PodState& pod) {
     ContainerState& state = pod.containers.at(container->name);
     if (state.stage != Stage::kIdle || state.backing_off) continue;
     if (pod.record.containers.at(container->name).ended) continue;
-    auto start = launch_of(turn, {uid, container->name}, pod, *container);
+    const ContainerRef ref{uid, container->name};
+    if (!is_told(turn.rules, turn.node, ref, pod)) continue;
+    auto start = launch_of(turn, ref, pod, *container);
     if (!start) continue;
     state.stage = Stage::kStarting;
     state.asked = start->cpus;
+    state.asked_terms = start->terms;
     state.terminating = false;
     state.removed = false;
     state.touched = true;
@@ -164,8 +156,11 @@ void record_exit(Turn& turn, const ContainerRef& ref, Exit exit) {
   if (exit.started_at == WallTime{}) exit.started_at = record.started_at;
   if (exit.finished_at == WallTime{}) exit.finished_at = turn.now.wall;
   if (exit.started_at == WallTime{}) exit.started_at = exit.finished_at;
+  const bool resized = std::exchange(state.restarting, false);
+  if (resized) turn.emit(CancelTimer{{TimerKey::Kind::kKill, ref}});
   const bool again =
-      !is_stopping(pod) && restarts(pod.record, *pod.record.pod.find(ref.container), exit.code);
+      !is_stopping(pod) &&
+      (resized || restarts(pod.record, *pod.record.pod.find(ref.container), exit.code));
   record.attempt = record.exits++;
   record.started_at = {};
   record.ended = !again;
@@ -173,12 +168,14 @@ void record_exit(Turn& turn, const ContainerRef& ref, Exit exit) {
   state.stage = Stage::kIdle;
   state.confirmed.clear();
   state.asked.reset();
+  state.terms.reset();
+  state.asked_terms.reset();
   state.strayed.reset();
   state.terminating = false;
   state.touched = true;
   state.cpuset_failures = 0;
   mark_changed(pod);
-  if (again) back_off(turn, ref, state, exit);
+  if (again && !resized) back_off(turn, ref, state, exit);
 }
 
 void on_started(Turn& turn, const ContainerStarted& command) {
@@ -191,6 +188,7 @@ void on_started(Turn& turn, const ContainerStarted& command) {
   state->stage = Stage::kRunning;
   if (state->asked) state->confirmed = *state->asked;
   state->asked.reset();
+  state->terms = std::exchange(state->asked_terms, std::nullopt);
   state->touched = true;
   record.attempt = command.attempt;
   record.started_at = turn.now.wall;
@@ -226,10 +224,25 @@ void on_kill_timer(Turn& turn, const std::string& uid) {
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kKill, {uid, ""}}, .after = kKillAgain});
 }
 
+void restart_resized(Turn& turn, const ContainerRef& ref, ContainerState& state) {
+  if (state.restarting) return;
+  state.restarting = true;
+  signal(turn, ref, state, StopSignal::kTerminate);
+  turn.emit(StartTimer{.timer = {TimerKey::Kind::kKill, ref},
+                       .after = termination_grace(turn.node.pods.at(ref.pod).record.pod)});
+}
+
+void on_restart_timer(Turn& turn, const ContainerRef& ref) {
+  ContainerState* state = find_container(turn.node, ref);
+  if (state == nullptr || !state->restarting || state->stage != Stage::kRunning) return;
+  signal(turn, ref, *state, StopSignal::kKill);
+  turn.emit(StartTimer{.timer = {TimerKey::Kind::kKill, ref}, .after = kKillAgain});
+}
+
 void start_containers(Turn& turn) {
   if (turn.rules.pins_cpus && turn.node.saved_revision == 0) return;
   for (auto& [uid, pod] : turn.node.pods) {
-    if (!pod.admitted || !pod.saved || !pod.told || is_stopping(pod)) continue;
+    if (!pod.admitted || !pod.saved || is_stopping(pod)) continue;
     start_of_pod(turn, uid, pod);
   }
 }

@@ -13,6 +13,11 @@ void on_start_failed(Turn& turn, const StartFailed& command);
 void on_exited(Turn& turn, const ContainerExited& command);
 void on_kill_timer(Turn& turn, const std::string& uid);
 
+// Has the container stopped, with its time to do so by itself, to be started again at once:
+// it was resized and its resizePolicy asks for that.
+void restart_resized(Turn& turn, const ContainerRef& ref, ContainerState& state);
+void on_restart_timer(Turn& turn, const ContainerRef& ref);
+
 // The container's present run has ended: on record, restarted later or ended for good.
 // REQUIRES: the container is one of the pod's.
 void record_exit(Turn& turn, const ContainerRef& ref, Exit exit);

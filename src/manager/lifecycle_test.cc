@@ -38,7 +38,7 @@ class LifecycleTest : public testing::Test {
 TEST_F(LifecycleTest, InitContainersRunOneAfterTheOtherSidecarsStay) {
   Pod pod = pod_of("app", {"init:first cpu=1", "sidecar:proxy cpu=1", "init:second cpu=1",
                            "main cpu=1", "beside cpu=1"});
-  EXPECT_THAT(node_.create(pod), ElementsAre("save app", "reply 1", "save app", "podinfo app",
+  EXPECT_THAT(node_.create(pod), ElementsAre("save app", "reply 1", "podinfo app", "save app",
                                              "start app/first#0 on 0-7", "save app"));
   EXPECT_EQ(phase_of(node_.pod("app")), "Pending");
   EXPECT_THAT(node_.exit("app", "first", 0),
@@ -202,21 +202,21 @@ TEST_F(LifecycleTest, SharesFollowRequestsAndQuotaOnlyLimitsThoseThatShare) {
     return StartContainer{};
   };
   const StartContainer shared_one = start_of(pod_of("a", {"main cpu=500m..1500m"}));
-  EXPECT_EQ(shared_one.cpu_shares, 512);
-  EXPECT_EQ(shared_one.quota, 1500);
+  EXPECT_EQ(shared_one.terms.cpu_shares, 512);
+  EXPECT_EQ(shared_one.terms.quota, 1500);
   const StartContainer exclusive = start_of(pod_of("b", {"main cpu=2 memory=1Gi"}));
-  EXPECT_EQ(exclusive.cpu_shares, 2048);
-  EXPECT_EQ(exclusive.quota, 0);
+  EXPECT_EQ(exclusive.terms.cpu_shares, 2048);
+  EXPECT_EQ(exclusive.terms.quota, 0);
   const StartContainer idle = start_of(pod_of("c", {"main memory=1Gi"}));
-  EXPECT_EQ(idle.cpu_shares, 2);
-  EXPECT_EQ(idle.quota, 0);
+  EXPECT_EQ(idle.terms.cpu_shares, 2);
+  EXPECT_EQ(idle.terms.quota, 0);
 }
 
 TEST(PolicyNone, CpusetsAreNeverTouched) {
   TestNode node(machine("1s4c2t"), {.reserved_count = 1}, false);
   EXPECT_THAT(
       node.create(pod_of("db", {"main cpu=2 memory=1Gi"})),
-      ElementsAre("save db", "reply 1", "save db", "podinfo db", "start db/main#0 on ", "save db"));
+      ElementsAre("save db", "reply 1", "podinfo db", "save db", "start db/main#0 on ", "save db"));
   node.run(TimerFired{{TimerKey::Kind::kReconcile, {}}});
   SeenContainer seen{.container = {"db", "main"}, .running = true, .cpus = cpus("3")};
   EXPECT_THAT(node.run(Observed{.seen = {seen}, .online = cpus("0-6")}),

@@ -120,9 +120,9 @@ struct ContainerState {
   // What else the runtime has been told; no value: that is not certain, and it will be again.
   std::optional<Terms> terms{};
   std::optional<Terms> asked_terms{};
-  bool restarting = false;    // is stopped to be started again, resized
-  bool removed = true;        // the runtime keeps nothing of it
-  bool touched = false;       // something was done to it since the runtime was last asked
+  bool restarting = false;  // is stopped to be started again, resized
+  bool removed = true;      // the runtime keeps nothing of it
+  bool touched = false;     // something was done to it since the runtime was last asked
 
   bool operator==(const ContainerState&) const = default;
 };
@@ -198,10 +198,10 @@ struct PodState {
   RequestId run_request = 0;           // of a kRun pod: waits for the admission
   bool forgetting = false;             // the store has been asked to forget it
 
-  std::uint64_t tried = 0;  // the NodeState::freed of the last try to admit it
+  std::uint64_t tried = 0;                       // the NodeState::freed of the last try to admit it
   std::optional<AssignedByContainer> telling{};  // its podinfo files are being written
-  bool tell_waits = false;  // a timer will say when to write them again
-  int tell_failures = 0;    // in a row
+  bool tell_waits = false;                       // a timer will say when to write them again
+  int tell_failures = 0;                         // in a row
 
   // On the steady clock: since when its containers are being stopped.
   std::optional<std::chrono::milliseconds> stopping_since{};
@@ -209,6 +209,12 @@ struct PodState {
   bool killing = false;               // the time to stop by themselves is over
 
   bool operator==(const PodState&) const = default;
+};
+
+// A resize that begins once the checkpoint is saved.
+struct AcceptedResize {
+  ResizeDecision decision{};
+  std::map<std::string, Resources> resources{};  // by container, those that change
 };
 
 struct NodeState {
@@ -228,7 +234,7 @@ struct NodeState {
   // Pods that are admitted or resized once the checkpoint is saved, and the bookings without
   // them.
   std::vector<std::string> admitting{};
-  std::map<std::string, ResizeDecision> resizing{};  // by UID
+  std::map<std::string, AcceptedResize> resizing{};  // by UID
   std::optional<Bookings> before_admitting{};
   std::uint64_t freed = 1;  // grows whenever a waiting pod may fit that did not before
 

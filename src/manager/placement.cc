@@ -8,6 +8,7 @@
 #include "base/code.h"
 #include "manager/admission_counts.h"
 #include "manager/facts.h"
+#include "manager/resizing.h"
 #include "manager/saving.h"
 
 namespace corehold {
@@ -47,6 +48,7 @@ void release_what_ended(Turn& turn) {
     if (!pod.saved) continue;
     if (has_finished(pod)) {
       if (holds_anything(turn.node.bookings, uid)) release_pod(turn, uid, pod);
+      drop_resize(pod);
     } else {
       release_ended_inits(turn, uid, pod);
     }
@@ -106,13 +108,19 @@ void finish_admission(Turn& turn, PodState& pod) {
   pod.run_request = 0;
 }
 
-// CPUs that are offline are nobody's to be given, yet stay where they are booked.
-Decision admit_online(Turn& turn, const PodState& pod) {
+// Pods go by their names in what is said of them.
+AdmissionRules naming_rules(const Turn& turn) {
   AdmissionRules rules = turn.rules.admission;
   rules.pod_name = [&node = turn.node](const std::string& uid) {
     const auto found = node.pods.find(uid);
     return found == node.pods.end() ? uid : display_name(found->second.record.pod);
   };
+  return rules;
+}
+
+// CPUs that are offline are nobody's to be given, yet stay where they are booked.
+Decision admit_online(Turn& turn, const PodState& pod) {
+  const AdmissionRules rules = naming_rules(turn);
   const CpuSet absent = turn.node.bookings.cpus.shared & turn.node.offline;
   if (absent.empty()) return admit(rules, turn.node.bookings, pod.record.pod);
   Bookings online = turn.node.bookings;
@@ -169,6 +177,7 @@ void withdraw_admissions(Turn& turn, const Error& error) {
   if (node.before_admitting) node.bookings = *std::move(node.before_admitting);
   node.before_admitting.reset();
   ++node.freed;
+  withdraw_resizes(turn);
   const Error refusal{error.code, fmt::format("cannot save the checkpoint: {}", error.message)};
   for (const std::string& uid : std::exchange(node.admitting, {})) {
     PodState& pod = node.pods.at(uid);
@@ -181,6 +190,17 @@ void withdraw_admissions(Turn& turn, const Error& error) {
 }
 
 }  // namespace
+
+ResizeDecision decide_online(const Turn& turn, const Pod& now, const Pod& wanted) {
+  const AdmissionRules rules = naming_rules(turn);
+  const Bookings& bookings = turn.node.bookings;
+  if (!bookings.cpus.shared.intersects(turn.node.offline)) {
+    return decide_resize(rules, turn.rules.resize, bookings, now, wanted);
+  }
+  Bookings online = bookings;
+  online.cpus.shared -= turn.node.offline;
+  return decide_resize(rules, turn.rules.resize, online, now, wanted);
+}
 
 void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command) {
   NodeState& node = turn.node;
@@ -204,6 +224,7 @@ void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command) {
   for (const std::string& uid : std::exchange(node.admitting, {})) {
     finish_admission(turn, node.pods.at(uid));
   }
+  begin_resizes(turn);
 }
 
 void on_cordon(Turn& turn, const SetCordon& command) {
@@ -218,6 +239,9 @@ void place_pods(Turn& turn) {
   NodeState& node = turn.node;
   if (node.persisting || node.checkpoint_waits) return;
   release_what_ended(turn);
+  finish_shrinks(turn);
+  // Who is there comes before who wants to come.
+  decide_resizes(turn);
   admit_waiting(turn);
   if (node.revision == node.saved_revision) return;
   node.persisting = true;

@@ -12,9 +12,12 @@ void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command);
 
 void on_cordon(Turn& turn, const SetCordon& command);
 
-// Releases what finished pods and init containers hold, admits the waiting pods that fit,
-// and has the checkpoint written if that has changed it.
+// Releases what finished pods and init containers hold, resizes and then admits the waiting pods
+// that fit, and has the checkpoint written if that has changed it.
 void place_pods(Turn& turn);
+
+// What becomes of the pod `now` if it asks for what `wanted` says, as things are.
+ResizeDecision decide_online(const Turn& turn, const Pod& now, const Pod& wanted);
 
 // Books what the pod's record says it holds of memory and devices.
 void restore_bookings(Turn& turn, const std::string& uid, const PodRecord& record);

@@ -80,7 +80,7 @@ TEST_F(PlacementTest, ARunIsAnsweredOnceItsCpusAreSafelyItsOwn) {
   EXPECT_THAT(node_.send(PodSaved{.uid = "run"}),
               ElementsAre("persist shared 0-1,4-7 run/main 2-3"));
   EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
-              ElementsAre("reply 4", "save run", "podinfo run main=2-3"));
+              ElementsAre("reply 4", "podinfo run main=2-3", "save run"));
 }
 
 TEST_F(PlacementTest, ARunThatMayWaitIsAnsweredWhenItIsSaved) {
@@ -136,7 +136,7 @@ TEST_F(PlacementTest, AReleaseThatCannotBeSavedKeepsTheCpusFromEverybody) {
               ElementsAre("timer save-retry 1s"));
   EXPECT_THAT(node_.create(exclusive("next", 6)), ElementsAre("save next", "reply 1"));
   EXPECT_THAT(node_.run(TimerFired{{TimerKey::Kind::kSaveRetry, {}}}),
-              ElementsAre("persist shared 0-1 next/main 2-7", "save next", "podinfo next main=2-7",
+              ElementsAre("persist shared 0-1 next/main 2-7", "podinfo next main=2-7", "save next",
                           "set web/main to 0-1", "start next/main#0 on 2-7", "save next"));
 }
 

@@ -89,6 +89,11 @@ void take_in(Turn& turn, const SeenContainer& seen) {
   const CpuSet possible = seen.cpus | turn.node.offline;
   const auto wanted = wanted_cpus(turn.rules, turn.node, seen.container);
   if (wanted && (seen.strayed || !possible.is_subset_of(*wanted))) state.strayed = possible;
+  const Container* container = pod.record.pod.find(seen.container.container);
+  state.terms.reset();
+  if (!record.actual && container != nullptr) {
+    state.terms = terms_of(turn.node, seen.container, *container);
+  }
   ContainerRecord now_so = record;
   now_so.attempt = seen.attempt;
   now_so.exits = seen.attempt;

@@ -35,6 +35,7 @@ json::object to_json(const ContainerRecord& record) {
                       {"ended", record.ended},
                       {"startedAt", record.started_at.count()}};
   if (record.last_exit) object["lastExit"] = to_json(*record.last_exit);
+  if (record.actual) object["actual"] = to_json(*record.actual);
   return object;
 }
 
@@ -59,6 +60,10 @@ json::object objects_of(const Map& map) {
   json::object object;
   for (const auto& [name, value] : map) object[name] = to_json(value);
   return object;
+}
+
+json::object to_json(const ResizeWish& wish) {
+  return {{"since", wish.since.count()}, {"resources", objects_of(wish.resources)}};
 }
 
 // Fields of one object, by their path.
@@ -137,7 +142,21 @@ Result<ContainerRecord> read_container(const Reader& reader) {
                          .started_at = TRY(reader.time("startedAt"))};
   const json::object* exit = TRY(object_field(reader.object(), reader.path(), "lastExit"));
   if (exit != nullptr) record.last_exit = TRY(read_exit(Reader(*exit, reader.path() / "lastExit")));
+  const json::object* actual = TRY(object_field(reader.object(), reader.path(), "actual"));
+  if (actual != nullptr)
+    record.actual = TRY(resources_from_json(*actual, reader.path() / "actual"));
   return record;
+}
+
+Result<Resources> read_resources(const Reader& reader) {
+  return resources_from_json(reader.object(), reader.path());
+}
+
+Result<ResizeWish> read_wish(const Reader& reader) {
+  ResizeWish wish;
+  wish.since = TRY(reader.time("since"));
+  wish.resources = TRY(reader.map<Resources>("resources", read_resources));
+  return wish;
 }
 
 Result<MemoryHolding> read_memory(const Reader& reader) {
@@ -198,6 +217,8 @@ Result<PodRecord> read_fields(const json::object& object) {
   record.reason = TRY(reader.text("reason"));
   record.message = TRY(reader.text("message"));
   record.failed = TRY(reader.boolean("failed"));
+  const json::object* wish = TRY(object_field(object, Path(), "wish"));
+  if (wish != nullptr) record.wish = TRY(read_wish(Reader(*wish, Path() / "wish")));
   return record;
 }
 
@@ -218,21 +239,22 @@ std::string_view name_of(Source source) {
 }
 
 std::string write_record(const PodRecord& record) {
-  const json::object object{{"version", 1},
-                            {"pod", to_json(record.pod)},
-                            {"source", name_of(record.source)},
-                            {"sequence", static_cast<std::int64_t>(record.sequence)},
-                            {"generation", static_cast<std::int64_t>(record.generation)},
-                            {"createdAt", record.created_at.count()},
-                            {"deletedAt", record.deleted_at.count()},
-                            {"grace", record.grace.count()},
-                            {"startedAt", record.started_at.count()},
-                            {"containers", objects_of(record.containers)},
-                            {"memory", objects_of(record.memory)},
-                            {"devices", objects_of(record.devices)},
-                            {"reason", record.reason},
-                            {"message", record.message},
-                            {"failed", record.failed}};
+  json::object object{{"version", 1},
+                      {"pod", to_json(record.pod)},
+                      {"source", name_of(record.source)},
+                      {"sequence", static_cast<std::int64_t>(record.sequence)},
+                      {"generation", static_cast<std::int64_t>(record.generation)},
+                      {"createdAt", record.created_at.count()},
+                      {"deletedAt", record.deleted_at.count()},
+                      {"grace", record.grace.count()},
+                      {"startedAt", record.started_at.count()},
+                      {"containers", objects_of(record.containers)},
+                      {"memory", objects_of(record.memory)},
+                      {"devices", objects_of(record.devices)},
+                      {"reason", record.reason},
+                      {"message", record.message},
+                      {"failed", record.failed}};
+  if (record.wish) object["wish"] = to_json(*record.wish);
   return json::serialize(object);
 }
 

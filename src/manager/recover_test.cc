@@ -163,7 +163,7 @@ TEST_F(RecoverTest, AStrangerIsTakenInByTheManifestThatTheRuntimeHasKept) {
   SeenContainer stranger = seen("db", "2-3");
   stranger.pod = exclusive("db");
   EXPECT_THAT(recover({.cpus = node_.empty(), .seen = {stranger}, .rebuild = true}),
-              ElementsAre("persist shared 0-1,4-7 db/main 2-3", "save db"));
+              ElementsAre("persist shared 0-1,4-7 db/main 2-3", "save db", "set db/main to 2-3"));
   EXPECT_EQ(node_.pod("db").record.pod.restart_policy, "Always");
 }
 
@@ -180,7 +180,8 @@ TEST_F(RecoverTest, ALostCheckpointIsRebuiltFromWhatRuns) {
                        .cpus = node_.empty(),
                        .seen = {seen("db", "6-7"), seen("mq", "2-5"), seen("web", "0-1")},
                        .rebuild = true}),
-              ElementsAre("persist shared 0-1 db/main 6-7 mq/main 2-5"));
+              ElementsAre("persist shared 0-1 db/main 6-7 mq/main 2-5", "set db/main to 6-7",
+                          "set mq/main to 2-5"));
 }
 
 TEST_F(RecoverTest, CpusThatCannotBeItsOwnAreReplacedWhenTheCheckpointIsRebuilt) {

@@ -7,6 +7,7 @@
 
 #include "manager/facts.h"
 #include "manager/record_json.h"
+#include "manager/resizing.h"
 #include "pod/qos.h"
 #include "policy/request.h"
 
@@ -37,9 +38,24 @@ void never_was(Turn& turn, PodState& pod) {
   pod.saved = true;
 }
 
+// REQUIRES: the pods have the same containers.
+void copy_resources(const Pod& from, Pod& to) {
+  for (auto* containers : {&to.init_containers, &to.containers}) {
+    for (Container& container : *containers) {
+      const Container* source = from.find(container.name);
+      CHECK(source != nullptr);
+      container.resources = source->resources;
+    }
+  }
+}
+
 void take_back_edit(PodState& pod) {
   if (!pod.edit) return;
-  pod.record.pod = std::move(pod.edit->before);
+  // What was granted meanwhile stays granted.
+  Pod before = std::move(pod.edit->before);
+  copy_resources(pod.record.pod, before);
+  pod.record.pod = std::move(before);
+  set_wish(pod.record, std::move(pod.edit->wish));
   pod.record.generation = pod.edit->generation;
   pod.edit.reset();
   ++pod.edits;
@@ -140,27 +156,39 @@ void on_create(Turn& turn, const CreatePod& command) {
   turn.node.pods.emplace(uid, std::move(pod));
 }
 
-void on_update(Turn& turn, const UpdatePod& command) {
-  PodState* pod = find_pod(turn.node, command.pod.uid);
+PodState* find_editable(Turn& turn, const std::string& uid, RequestId request) {
+  PodState* pod = find_pod(turn.node, uid);
   if (pod == nullptr || pod->forgetting) {
-    answer(turn, command.request,
-           Error{Code::kNotFound, fmt::format("there is no pod with UID {}", command.pod.uid)});
-    return;
+    answer(turn, request, Error{Code::kNotFound, fmt::format("there is no pod with UID {}", uid)});
+    return nullptr;
   }
   if (!pod->saved) {
-    answer(turn, command.request,
+    answer(turn, request,
            Error{Code::kConflict,
                  "an earlier change of the pod is not in the store yet; try again later"});
-    return;
+    return nullptr;
   }
-  if (!asks_for_the_same(pod->record.pod, command.pod)) {
+  return pod;
+}
+
+void begin_edit(PodState& pod) {
+  pod.edit = UnsavedEdit{
+      .before = pod.record.pod, .wish = pod.record.wish, .generation = pod.record.generation};
+  ++pod.edits;
+}
+
+void on_update(Turn& turn, const UpdatePod& command) {
+  PodState* pod = find_editable(turn, command.pod.uid, command.request);
+  if (pod == nullptr) return;
+  if (!asks_for_the_same(wanted_pod(pod->record), command.pod)) {
     answer(turn, command.request,
            Error{Code::kInvalid, "containers and what they ask for cannot be changed this way"});
     return;
   }
-  pod->edit = UnsavedEdit{std::move(pod->record.pod), pod->record.generation};
-  ++pod->edits;
-  pod->record.pod = command.pod;
+  begin_edit(*pod);
+  Pod edited = command.pod;
+  copy_resources(pod->record.pod, edited);
+  pod->record.pod = std::move(edited);
   if (command.is_new_spec) ++pod->record.generation;
   pod->waiters.push_back({.request = command.request});
   mark_changed(*pod);

@@ -14,6 +14,11 @@ void on_delete(Turn& turn, const DeletePod& command);
 void on_pod_saved(Turn& turn, const PodSaved& command);
 void on_pod_forgotten(Turn& turn, const PodForgotten& command);
 
+// The pod that is to be changed; null, with an answer, when it cannot be now.
+PodState* find_editable(Turn& turn, const std::string& uid, RequestId request);
+// What the pod says of itself is about to change; taken back if the store refuses it.
+void begin_edit(PodState& pod);
+
 // A pod as it is before anything has happened to it.
 PodState new_pod(const ManagerRules& rules, PodRecord record);
 // The record differs from what the store has.

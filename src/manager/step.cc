@@ -8,6 +8,7 @@
 #include "manager/placement.h"
 #include "manager/reconcile.h"
 #include "manager/recover.h"
+#include "manager/resizing.h"
 #include "manager/saving.h"
 #include "manager/turn.h"
 
@@ -39,7 +40,8 @@ void on_timer(Turn& turn, const TimerFired& command) {
       }
       return;
     case TimerKey::Kind::kKill:
-      return on_kill_timer(turn, about.pod);
+      return about.container.empty() ? on_kill_timer(turn, about.pod)
+                                     : on_restart_timer(turn, about);
     case TimerKey::Kind::kRetry:
       return on_retry(turn, about);
     case TimerKey::Kind::kSaveRetry:
@@ -55,6 +57,7 @@ struct Dispatch {
   void operator()(const Recover& command) const { on_recover(turn, command); }
   void operator()(const CreatePod& command) const { on_create(turn, command); }
   void operator()(const UpdatePod& command) const { on_update(turn, command); }
+  void operator()(const ResizePod& command) const { on_resize(turn, command); }
   void operator()(const SetCordon& command) const { on_cordon(turn, command); }
   void operator()(const DeletePod& command) const { on_delete(turn, command); }
   void operator()(const PodSaved& command) const { on_pod_saved(turn, command); }

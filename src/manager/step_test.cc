@@ -33,7 +33,7 @@ TEST_F(NodeTest, AnExclusivePodIsSavedPlacedToldAndOnlyThenStarted) {
   EXPECT_THAT(node_.send(PodSaved{.uid = "db"}),
               ElementsAre("reply 7", "persist shared 0-1,4-7 db/main 2-3"));
   EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
-              ElementsAre("save db", "podinfo db main=2-3"));
+              ElementsAre("podinfo db main=2-3", "save db"));
   EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), IsEmpty());
   EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), ElementsAre("start db/main#0 on 2-3"));
   EXPECT_EQ(phase_of(node_.pod("db")), "Pending");
@@ -48,7 +48,7 @@ TEST_F(NodeTest, SharedContainersLeaveBeforeTheExclusiveOneStarts) {
   node_.send(CreatePod{.pod = exclusive("db")});
   node_.send(PodSaved{.uid = "db"});
   EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
-              ElementsAre("save db", "podinfo db main=2-3", "set job/main to 0-1,4-7",
+              ElementsAre("podinfo db main=2-3", "save db", "set job/main to 0-1,4-7",
                           "set web/main to 0-1,4-7"));
   EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), IsEmpty());
   EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), IsEmpty());
@@ -65,8 +65,8 @@ TEST_F(NodeTest, ASharedContainerThatIsJustStartingLeavesFirstToo) {
   node_.send(TimerFired{{TimerKey::Kind::kRestart, {"web", "main"}}});
   EXPECT_EQ(node_.pod("web").containers.at("main").stage, Stage::kStarting);
   EXPECT_THAT(node_.run(CreatePod{.pod = exclusive("db")}),
-              ElementsAre("save db", "persist shared 0-1,4-7 db/main 2-3", "save db",
-                          "podinfo db main=2-3"));
+              ElementsAre("save db", "persist shared 0-1,4-7 db/main 2-3", "podinfo db main=2-3",
+                          "save db"));
   EXPECT_THAT(
       node_.run(ContainerStarted{.container = {"web", "main"}, .attempt = 2}),
       ElementsAre("save web", "set web/main to 0-1,4-7", "start db/main#0 on 2-3", "save db"));

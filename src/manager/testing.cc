@@ -129,7 +129,8 @@ TestNode::TestNode(Topology topology, StaticConfig config, bool pins)
   rules_ = std::make_unique<ManagerRules>(
       ManagerRules{.admission = {.topology = *topology_, .policy = *policy_},
                    .invariants = invariants,
-                   .pins_cpus = pins});
+                   .pins_cpus = pins,
+                   .resize = {.exclusive_cpus = true}});
   run(Recover{.cpus = empty_, .online = topology_->cpus()});
 }
 

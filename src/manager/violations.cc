@@ -65,14 +65,15 @@ std::vector<std::string> violations(const ManagerRules& rules, const NodeState& 
     const Holding* holding = node.bookings.cpus.find(holder.ref);
     if (holding == nullptr) continue;
     for (const Placed& other : all) {
-      // Where somebody else has put it is not of our doing.
-      if (other.ref == holder.ref || other.strayed) continue;
-      if (!other.cpus.intersects(holding->assigned)) continue;
+      // Where somebody else has put one of them is not of our doing.
+      if (other.ref == holder.ref || other.strayed || holder.strayed) continue;
+      // One that grows does not run yet where others have still to leave.
+      const CpuSet both = other.cpus & holding->assigned & holder.cpus;
+      if (both.empty()) continue;
       found.push_back(
-          fmt::format("container {} of pod {} may run on CPUs {} of container {} of "
-                      "pod {}",
-                      other.ref.container, other.ref.pod, (other.cpus & holding->assigned).str(),
-                      holder.ref.container, holder.ref.pod));
+          fmt::format("container {} of pod {} may run on CPUs {} of container {} of pod {}",
+                      other.ref.container, other.ref.pod, both.str(), holder.ref.container,
+                      holder.ref.pod));
     }
   }
   return found;

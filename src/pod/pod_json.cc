@@ -66,11 +66,7 @@ Result<ResourceList> resource_list(const json::object& object, const Path& path,
 Result<std::optional<Resources>> resources_field(const json::object& object, const Path& path) {
   const json::object* found = TRY(object_field(object, path, "resources"));
   if (found == nullptr) return std::optional<Resources>();
-  const Path here = path / "resources";
-  Resources resources;
-  resources.limits = TRY(resource_list(*found, here, "limits"));
-  resources.requests = TRY(resource_list(*found, here, "requests"));
-  return std::optional(std::move(resources));
+  return std::optional(TRY(resources_from_json(*found, path / "resources")));
 }
 
 Result<Strings> resize_policy(const json::object& container, const Path& path) {
@@ -173,6 +169,13 @@ std::string place_of(std::string_view text, std::size_t offset) {
 }
 
 }  // namespace
+
+Result<Resources> resources_from_json(const json::object& object, const Path& path) {
+  Resources resources;
+  resources.limits = TRY(resource_list(object, path, "limits"));
+  resources.requests = TRY(resource_list(object, path, "requests"));
+  return resources;
+}
 
 Result<json::value> parse_json(std::string_view text) {
   try {

@@ -14,6 +14,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/result.h"
+#include "pod/json_field.h"
 #include "pod/pod.h"
 
 namespace corehold {
@@ -38,6 +39,10 @@ Result<std::vector<Pod>> parse_pods_json(std::string_view text);
 // `raw` with the model written into it. What the model says already is left alone,
 // spelling of quantities included; a pod made without JSON gets apiVersion and kind.
 boost::json::object to_json(const Pod& pod);
+
+// {"limits": ..., "requests": ...}, and back; what is not there is empty.
+boost::json::object to_json(const Resources& resources);
+Result<Resources> resources_from_json(const boost::json::object& object, const Path& path);
 
 // The same as compact text.
 std::string write_json(const Pod& pod);

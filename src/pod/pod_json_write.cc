@@ -190,6 +190,13 @@ void put_status(json::object& object, const Pod& pod) {
 
 }  // namespace
 
+json::object to_json(const Resources& resources) {
+  json::object object;
+  put_list(object, "limits", resources.limits);
+  put_list(object, "requests", resources.requests);
+  return object;
+}
+
 json::object to_json(const Pod& pod) {
   json::object object = pod.raw;
   if (object.empty()) object = {{"apiVersion", "v1"}, {"kind", "Pod"}};

@@ -37,6 +37,7 @@ struct Confines {
   std::optional<NodeSet> mems{};  // no value: not pinned
   int cpu_shares = 2;             // as cgroup v1 counts them: 1024 for one CPU
   std::int64_t quota_millis = 0;  // thousandths of a CPU; 0: none
+  std::int64_t memory_limit = 0;  // bytes; 0: none
 
   bool operator==(const Confines&) const = default;
 };

@@ -11,7 +11,10 @@ ManagerRules manager_rules(const NodeSetup& setup, const Config& config) {
                          .full_pcpus_only = setup.full_pcpus_only},
           .pins_cpus = config.cpu_manager_policy == CpuManagerPolicy::kStatic,
           .memory_pinning = config.memory_pinning,
-          .reconcile_period = config.reconcile_period};
+          .reconcile_period = config.reconcile_period,
+          .resize = {
+              .in_place = config.gates.is_on(Gate::kInPlacePodVerticalScaling),
+              .exclusive_cpus = config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)}};
 }
 
 }  // namespace corehold

@@ -19,6 +19,9 @@ std::string name_of(const ContainerRef& ref) {
   return fmt::format("{}/{}", ref.pod, ref.container);
 }
 
+// Of the CPUs that it was put on.
+CpuSet own_of(const CpuSet& cpus, const Holding& holding) { return cpus & holding.assigned; }
+
 }  // namespace
 
 struct PretendMachine::Executor {
@@ -53,6 +56,10 @@ struct PretendMachine::Executor {
     return {CheckpointSaved{.revision = effect.revision, .error = error_of(fault)}};
   }
   std::vector<Command> operator()(const WritePodInfo& effect) const {
+    if (is_done()) {
+      machine.podinfo_.insert_or_assign(effect.uid, effect.assigned);
+      ++machine.changes_;
+    }
     return {PodInfoWritten{.uid = effect.uid, .error = error_of(fault)}};
   }
   std::vector<Command> operator()(const SetCpuset& effect) const {
@@ -95,7 +102,20 @@ std::vector<Command> PretendMachine::execute(const Effect& effect, Fault fault, 
   return std::visit(Executor{.machine = *this, .fault = fault, .now = now}, effect);
 }
 
+// Nobody who runs is promised less, or something else, than before.
+void PretendMachine::check_promises(const State& next) {
+  for (const auto& [ref, container] : containers_) {
+    const Holding* before = checkpoint_.find(ref);
+    const Holding* after = next.find(ref);
+    if (!container.running || before == nullptr || after == nullptr) continue;
+    if (before->promised == after->promised) continue;
+    breach(fmt::format("{} was promised CPUs {} and is now promised {}", name_of(ref),
+                       before->promised.str(), after->promised.str()));
+  }
+}
+
 void PretendMachine::save_checkpoint(const State& state) {
+  check_promises(state);
   for (const auto& [ref, container] : containers_) {
     if (!container.running || checkpoint_.find(ref) == nullptr) continue;
     const Holding* holding = state.find(ref);
@@ -140,9 +160,13 @@ void PretendMachine::check_start(const StartContainer& effect) {
                        name_of(ref), effect.cpus.str()));
     return;
   }
+  // It may have to do without what it was told it loses, and a checkpoint that was written
+  // though its writer was told otherwise may give it more than anybody knows.
+  const bool resizing = record->second.wish.has_value() || is_resizing(record->second);
+  const CpuSet lacking = holding->assigned - effect.cpus - ever_offline_;
+  const CpuSet its_own = effect.cpus | (holding->assigned & ever_offline_);
   const bool right = effect.cpus.is_subset_of(holding->assigned) &&
-                     (holding->assigned - effect.cpus).is_subset_of(ever_offline_) &&
-                     holding->assigned.size() == entitled;
+                     !lacking.intersects(told(ref)) && (resizing || its_own.size() == entitled);
   if (right) return;
   breach(fmt::format("{} is started on CPUs {}, the checkpoint gives it {}, it is entitled to {}",
                      name_of(ref), effect.cpus.str(), holding->assigned.str(), entitled));
@@ -155,7 +179,7 @@ void PretendMachine::start(const StartContainer& effect, const Now& now) {
   container = PretendContainer{.attempt = effect.attempt,
                                .running = true,
                                .cpus = effect.cpus,
-                               .own = holding == nullptr ? CpuSet{} : holding->assigned,
+                               .own = holding == nullptr ? CpuSet{} : own_of(effect.cpus, *holding),
                                .started_at = now.wall};
   last_run_[effect.container] = effect.attempt;
   ++starts_;
@@ -163,9 +187,35 @@ void PretendMachine::start(const StartContainer& effect, const Now& now) {
   check_neighbours();
 }
 
+CpuSet PretendMachine::told(const ContainerRef& ref) const {
+  const auto pod = podinfo_.find(ref.pod);
+  if (pod == podinfo_.end()) return {};
+  const auto container = pod->second.find(ref.container);
+  return container == pod->second.end() ? CpuSet{} : container->second.cpus;
+}
+
+// No CPU of its own is taken from a container that its files still promise it, and none is
+// given that the checkpoint does not say is its own.
+void PretendMachine::check_taking(const SetCpuset& effect, const PretendContainer& container) {
+  const CpuSet taken = container.own - effect.cpus - ever_offline_;
+  if (taken.intersects(told(effect.container))) {
+    breach(fmt::format("CPUs {} are taken from {} and its files say that they are its own",
+                       (taken & told(effect.container)).str(), name_of(effect.container)));
+  }
+  const Holding* holding = checkpoint_.find(effect.container);
+  if (holding == nullptr || effect.cpus.is_subset_of(holding->assigned)) return;
+  breach(fmt::format("{} is put on CPUs {}, the checkpoint gives it {}", name_of(effect.container),
+                     effect.cpus.str(), holding->assigned.str()));
+}
+
 void PretendMachine::set_cpus(const SetCpuset& effect) {
   const auto found = containers_.find(effect.container);
   if (found == containers_.end() || !found->second.running) return;
+  if (rules_->pins_cpus) {
+    check_taking(effect, found->second);
+    const Holding* holding = checkpoint_.find(effect.container);
+    found->second.own = holding == nullptr ? CpuSet{} : own_of(effect.cpus, *holding);
+  }
   found->second.cpus = effect.cpus;
   found->second.moved = false;
   ++changes_;
@@ -191,6 +241,9 @@ void PretendMachine::check_signal(const SignalContainer& effect) {
   if (record == records_.end() || record->second.deleted_at != WallTime{}) return;
   const Container* container = record->second.pod.find(effect.container.container);
   if (container == nullptr || container->kind == Container::Kind::kSidecar) return;
+  // One that has to be started again to be resized.
+  const bool resizing = record->second.wish.has_value() || is_resizing(record->second);
+  if (!container->resize_policy.empty() && resizing) return;
   breach(fmt::format("{} is stopped and nobody has deleted its pod", name_of(effect.container)));
 }
 

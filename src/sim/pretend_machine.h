@@ -28,7 +28,7 @@ struct PretendContainer {
   int attempt = 0;
   bool running = false;
   CpuSet cpus{};
-  CpuSet own{};           // the CPUs it was started on as its own
+  CpuSet own{};           // the CPUs that it was put on as its own
   bool moved = false;     // somebody else has set its CPUs
   bool stubborn = false;  // does not end when asked to
   WallTime started_at{};
@@ -59,6 +59,8 @@ class PretendMachine {
   const std::map<std::string, PodRecord>& records() const { return records_; }
   const std::map<ContainerRef, PretendContainer>& containers() const { return containers_; }
   const CpuSet& offline() const { return offline_; }
+  // What the files of each pod say, by UID.
+  const std::map<std::string, AssignedByContainer>& podinfo() const { return podinfo_; }
   // Pods whose record was ever on the disk.
   const std::set<std::string>& ever_stored() const { return ever_stored_; }
   // Grows with every change of disk or containers.
@@ -79,6 +81,9 @@ class PretendMachine {
   void remove(const ContainerRef& ref);
   void check_start(const StartContainer& effect);
   void check_signal(const SignalContainer& effect);
+  void check_promises(const State& next);
+  void check_taking(const SetCpuset& effect, const PretendContainer& container);
+  CpuSet told(const ContainerRef& ref) const;
   void check_neighbours();
   void breach(std::string text) { breaches_.push_back(std::move(text)); }
 
@@ -86,6 +91,7 @@ class PretendMachine {
   State checkpoint_;
   std::map<std::string, PodRecord> records_{};
   std::map<ContainerRef, PretendContainer> containers_{};
+  std::map<std::string, AssignedByContainer> podinfo_{};
   std::map<ContainerRef, int> last_run_{};  // the highest attempt that ever ran
   std::set<std::string> ever_stored_{};
   CpuSet offline_{};

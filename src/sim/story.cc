@@ -36,6 +36,7 @@ Config random_config(Dice& dice, const Topology& topology) {
   config.reserved_count = dice.roll(1, std::max(1, topology.cpu_count() / 4));
   config.static_options = random_options(dice);
   config.memory_pinning = dice.chance(20);
+  config.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, dice.chance(90));
   if (dice.chance(8)) config.cpu_manager_policy = CpuManagerPolicy::kNone;
   if (dice.chance(40)) {
     config.topology.policy = static_cast<TopologyPolicy>(dice.roll(0, 3));
@@ -114,6 +115,11 @@ Pod random_pod(Dice& dice, const StoryNode& node, int number) {
   constexpr std::array kPolicies{"Always", "OnFailure", "Never"};
   pod.restart_policy = kPolicies[static_cast<std::size_t>(dice.roll(0, 2))];
   if (dice.chance(30)) pod.priority = dice.roll(-1, 3);
+  for (Container& container : pod.containers) {
+    if (pod.restart_policy != "Never" && dice.chance(15)) {
+      container.resize_policy["cpu"] = "RestartContainer";
+    }
+  }
   return pod;
 }
 
@@ -161,10 +167,11 @@ void Story::happen() {
   if (dice_.chance(trouble_.offline)) return change_online();
   if (dice_.chance(trouble_.crashes)) return crash();
   const int what = dice_.roll(1, 100);
-  if (what <= 30) return create_pod();
-  if (what <= 45) return delete_pod();
-  if (what <= 50) return edit_pod();
-  if (what <= 52) return world_.send(SetCordon{.cordoned = dice_.chance(50)});
+  if (what <= 25) return create_pod();
+  if (what <= 35) return delete_pod();
+  if (what <= 38) return edit_pod();
+  if (what <= 53) return resize_pod();
+  if (what <= 55) return world_.send(SetCordon{.cordoned = dice_.chance(50)});
   if (what <= 75) return end_container();
   world_.fire_next();
 }
@@ -198,10 +205,51 @@ void Story::edit_pod() {
   auto pod = pods.begin();
   std::advance(pod, dice_.roll(0, static_cast<int>(pods.size()) - 1));
   const RequestId id = requests_.size() + 1;
-  UpdatePod command{.pod = pod->second.record.pod, .is_new_spec = dice_.chance(30), .request = id};
+  UpdatePod command{
+      .pod = wanted_pod(pod->second.record), .is_new_spec = dice_.chance(30), .request = id};
   requests_.emplace(id, Request{.uid = pod->first, .edit = ++edits_made_});
   command.pod.labels[kEditLabel] = fmt::to_string(edits_made_);
   world_.send(command);
+}
+
+void Story::resize_pod() {
+  const auto& pods = world_.node().pods;
+  if (pods.empty()) return;
+  auto pod = pods.begin();
+  std::advance(pod, dice_.roll(0, static_cast<int>(pods.size()) - 1));
+  ResizePod command{.pod = wanted_pod(pod->second.record)};
+  const bool is_whole = node_->config.static_options.full_pcpus_only && dice_.chance(90);
+  const int threads = is_whole ? node_->topology->threads_per_core() : 1;
+  for (Container& container : command.pod.containers) {
+    if (command.pod.containers.size() > 1 && dice_.chance(30)) continue;
+    const Quantity cpus = dice_.chance(3) ? Quantity::of_milli(1500)
+                                          : Quantity::of(std::int64_t{threads} * dice_.roll(1, 4));
+    for (ResourceList* list : {&container.resources.requests, &container.resources.limits}) {
+      if (const auto found = list->find(kCpu); found != list->end()) found->second = cpus;
+    }
+  }
+  const RequestId id = requests_.size() + 1;
+  command.request = id;
+  requests_.emplace(id, Request{.uid = pod->first, .resize = command.pod});
+  world_.send(command);
+}
+
+void Story::find_lost_resizes(std::vector<std::string>& found) const {
+  std::map<std::string, RequestId> last;
+  for (const auto& [id, request] : requests_) {
+    if (request.resize) last[request.uid] = id;
+  }
+  const auto& records = world_.machine().records();
+  for (const auto& [uid, id] : last) {
+    const auto answer = world_.answers().find(id);
+    const auto record = records.find(uid);
+    if (answer == world_.answers().end() || !answer->second.done || record == records.end()) {
+      continue;
+    }
+    if (phase_of(world_.node().pods.at(uid)) != "Running") continue;
+    if (wanted_pod(record->second).containers == requests_.at(id).resize->containers) continue;
+    found.push_back(fmt::format("resize {} of pod {} is lost", id, uid));
+  }
 }
 
 void Story::find_lost_edits(std::vector<std::string>& found) const {
@@ -278,7 +326,10 @@ std::vector<std::string> Story::finish() {
   const auto& records = world_.machine().records();
   for (const auto& [id, request] : requests_) {
     const auto answer = world_.answers().find(id);
-    if (answer == world_.answers().end() || !answer->second.done || request.edit != 0) continue;
+    if (answer == world_.answers().end() || !answer->second.done || request.edit != 0 ||
+        request.resize) {
+      continue;
+    }
     const bool stays = request.source == Source::kApi || request.source == Source::kStatic;
     if (request.deletes && records.contains(request.uid)) {
       found.push_back(fmt::format("pod {} was deleted and is there again", request.uid));
@@ -288,6 +339,7 @@ std::vector<std::string> Story::finish() {
     }
   }
   find_lost_edits(found);
+  find_lost_resizes(found);
   const NodeState& node = world_.node();
   for (const auto& [uid, pod] : node.pods) {
     if (pod.admitted || phase_of(pod) != "Pending") continue;
@@ -295,6 +347,16 @@ std::vector<std::string> Story::finish() {
     online.cpus.shared -= node.offline;
     if (admit(node_->rules->admission, online, pod.record.pod).refusal) continue;
     found.push_back(fmt::format("pod {} waits although it fits", uid));
+  }
+  for (const auto& [uid, pod] : node.pods) {
+    if (!pod.admitted || !pod.record.wish || phase_of(pod) != "Running") continue;
+    Bookings online = node.bookings;
+    online.cpus.shared -= node.offline;
+    const auto decision = decide_resize(node_->rules->admission, node_->rules->resize, online,
+                                        pod.record.pod, wanted_pod(pod.record));
+    if (decision.verdict == pod.resize.verdict) continue;
+    found.push_back(fmt::format("the resize of pod {} is shown as {} and is {}", uid,
+                                name_of(*pod.resize.verdict), name_of(decision.verdict)));
   }
   return found;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,15 +77,19 @@ class Story {
     std::string uid;
     bool deletes = false;
     Source source = Source::kApi;
-    int edit = 0;  // which one, if it is one
+    int edit = 0;                 // which one, if it is one
+    std::optional<Pod> resize{};  // what was asked for, if it is one
   };
 
   Fault random_fault(const Effect& effect);
   void create_pod();
   void delete_pod();
   void edit_pod();
+  void resize_pod();
   // Edits that were confirmed and that the store does not have.
   void find_lost_edits(std::vector<std::string>& found) const;
+  // The last resize of a pod, confirmed and not what the store has.
+  void find_lost_resizes(std::vector<std::string>& found) const;
   void end_container();
   void drift();
   void change_online();

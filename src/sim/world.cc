@@ -201,6 +201,10 @@ std::vector<std::string> World::unsettled() const {
     found.push_back(fmt::format("pod {} is known and not in the store", uid));
   }
   for (const auto& [uid, pod] : node_.pods) {
+    if (is_resizing(pod.record)) found.push_back(fmt::format("pod {} is still being resized", uid));
+    if (phase_of(pod) == "Running" && pod.record.wish && !pod.resize.verdict) {
+      found.push_back(fmt::format("nobody has decided on the resize of pod {}", uid));
+    }
     if (!pod.admitted) continue;
     const auto memory = node_.bookings.memory.pods().find(uid);
     const auto devices = node_.bookings.devices.pods().find(uid);
@@ -220,6 +224,22 @@ std::vector<std::string> World::unsettled() const {
     const std::string phase = node_.pods.contains(uid) ? phase_of(node_.pods.at(uid)) : "gone";
     if (phase == "Running" || phase == "Pending") continue;
     found.push_back(fmt::format("pod {} is {} and holds CPUs", uid, phase));
+  }
+  for (const auto& [uid, pod] : node_.pods) {
+    if (!pod.admitted || phase_of(pod) != "Running") continue;
+    const auto files = machine_.podinfo().find(uid);
+    for (const auto& [name, state] : pod.containers) {
+      const Holding* holding = checkpoint.find({uid, name});
+      if (holding == nullptr || pod.record.containers.at(name).ended) continue;
+      if (holding->assigned.size() != state.exclusive) {
+        found.push_back(fmt::format("{}/{} was granted {} CPUs and has {}", uid, name,
+                                    state.exclusive, holding->assigned.str()));
+      }
+      if (files == machine_.podinfo().end() || files->second.at(name).cpus != holding->assigned) {
+        found.push_back(
+            fmt::format("{}/{} is not told of its CPUs {}", uid, name, holding->assigned.str()));
+      }
+    }
   }
   for (const auto& [ref, container] : machine_.containers()) {
     if (!container.running) continue;
