@@ -215,6 +215,9 @@ int run(const Arguments& arguments) {
   if (!arguments.explain.empty() && arguments.format == "svg") {
     return bad_usage("--explain answers in words: -o table or -o json");
   }
+  if (!arguments.explain.empty() && !arguments.resizes.empty()) {
+    return bad_usage("--explain tells how pods come in; it does not go with --resize");
+  }
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") > 1) {
     return bad_usage("-f - may be given only once");
   }

@@ -222,9 +222,6 @@ std::string render_explanation(const PlanPage& page, const PlannedPod& pod) {
     text += "\n" + container_text(page, pod, container);
   }
   if (pod.refusal) text += "\n" + refusal_text(pod);
-  for (const PlannedResize& resize : page.report.resizes) {
-    if (resize.pod == pod.name) text += "\n" + resize_text(page, resize);
-  }
   return text;
 }
 

@@ -253,7 +253,7 @@ class Picture {
   void draw_mark(const Rect& at, Mark mark, std::string_view fill, std::string_view stroke) {
     const int right = at.x + at.width;
     if (mark == Mark::kGrown) {
-      body_.path(fmt::format("M{} {}h7v7z", right - 7, at.y), fmt::format("ch-mark{}", fill));
+      body_.path(fmt::format("M{} {}h6v6z", right - 6, at.y), fmt::format("ch-mark{}", fill));
     } else if (mark == Mark::kLeaving) {
       body_.path(fmt::format("M{} {}L{} {}", at.x + 1, at.y + at.height - 1, right - 1, at.y + 1),
                  fmt::format("ch-strike{}", stroke));
