@@ -214,7 +214,9 @@ class Agent final : public ShellListener {
 
   PodRules pod_rules() const {
     return {.assigned_resources = settings_.config.gates.is_on(Gate::kDownwardApiAssignedResources),
-            .image_required = false};
+            .image_required = false,
+            .resizes_pod_level = false,
+            .resizes_init_containers = false};
   }
 
   Brain brain() {

@@ -100,12 +100,6 @@ void ApiServer::route_pods(const HttpExchangePtr& exchange, const HttpTarget& ta
     if (path.subresource == "log") return serve_log(exchange, target, path);
     return reader_.answer(exchange, target, path);
   }
-  if (path.subresource == "resize") {
-    return answer_status(*exchange, {.reason = StatusReason::kMethodNotAllowed,
-                                     .message = "this version of Corehold cannot resize pods",
-                                     .kind = "pods",
-                                     .name = path.name});
-  }
   const bool is_one = !path.name.empty();
   if (is_update(*exchange) && is_one && path.subresource != "log") {
     return pods_.update(exchange, target, path);

@@ -46,16 +46,21 @@ Catalogue::Look Catalogue::look_of(const PodState& pod) {
             .reason = record.reason,
             .message = record.message,
             .failed = record.failed,
-            .admitted = pod.admitted};
-  look.containers.reserve(pod.containers.size() * 6);
+            .admitted = pod.admitted,
+            .wishes = record.wish.has_value(),
+            .wished_at = record.wish ? record.wish->since : WallTime{},
+            .verdict = pod.resize.verdict,
+            .resize_message = pod.resize.message};
+  constexpr std::size_t kNumbers = 7;
+  look.containers.reserve(pod.containers.size() * kNumbers);
   for (const auto& [name, state] : pod.containers) {
     const auto found = record.containers.find(name);
-    const ContainerRecord own =
-        found == record.containers.end() ? ContainerRecord{} : found->second;
+    static const ContainerRecord kNone;
+    const ContainerRecord& own = found == record.containers.end() ? kNone : found->second;
     for (const std::int64_t number :
          {std::int64_t{own.attempt}, std::int64_t{own.exits}, std::int64_t{own.ended},
           std::int64_t{own.started_at.count()}, static_cast<std::int64_t>(state.stage),
-          std::int64_t{state.backing_off}}) {
+          std::int64_t{state.backing_off}, std::int64_t{own.actual.has_value()}}) {
       look.containers.push_back(number);
     }
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,11 @@ class Catalogue {
     std::string message{};
     bool failed = false;
     bool admitted = false;
+    // What is granted changes only together with one of these.
+    bool wishes = false;
+    WallTime wished_at{};
+    std::optional<ResizeVerdict> verdict{};
+    std::string resize_message{};
     std::vector<std::int64_t> containers{};  // some numbers for each
 
     bool operator==(const Look&) const = default;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/catalogue.h"
 
+#include <utility>
+
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -71,6 +73,33 @@ TEST_F(CatalogueTest, APodHasANewVersionOnlyWhenItLooksDifferent) {
   catalogue_.follow(node_);
   EXPECT_GT(catalogue_.log(Resource::kPods).find("n", "a")->version(), first);
   EXPECT_EQ(changes_, 2);
+}
+
+TEST_F(CatalogueTest, EveryTurnOfAResizeIsANewVersion) {
+  PodState& pod = add("u1", "a");
+  std::uint64_t last = 0;
+  const auto is_new = [&] {
+    catalogue_.follow(node_);
+    const auto version = catalogue_.log(Resource::kPods).find("n", "a")->version();
+    catalogue_.follow(node_);
+    EXPECT_EQ(catalogue_.log(Resource::kPods).find("n", "a")->version(), version);
+    return std::exchange(last, version) < version;
+  };
+  EXPECT_TRUE(is_new());
+  pod.record.wish = ResizeWish{.resources = {{"main", {}}}, .since = 1ms};
+  EXPECT_TRUE(is_new());
+  pod.resize.verdict = ResizeVerdict::kDeferred;
+  EXPECT_TRUE(is_new());
+  pod.resize.message = "somebody has them";
+  EXPECT_TRUE(is_new());
+  pod.record.wish->since = 2ms;
+  EXPECT_TRUE(is_new());
+  pod.record.wish.reset();
+  EXPECT_TRUE(is_new());
+  pod.record.containers["main"].actual.emplace();
+  EXPECT_TRUE(is_new());
+  pod.record.containers["main"].actual.reset();
+  EXPECT_TRUE(is_new());
 }
 
 TEST_F(CatalogueTest, OtherPodsKeepTheirVersions) {

@@ -62,12 +62,24 @@ MetricFamily pods_by_phase(const NodeState& node) {
   return made;
 }
 
-// No resize is known to the manager yet, so none waits.
-MetricFamily pending_resizes() {
+MetricFamily pending_resizes(const NodeState& node) {
+  int deferred = 0;
+  int infeasible = 0;
+  for (const auto& [uid, pod] : node.pods) {
+    if (!pod.record.wish) continue;
+    if (pod.resize.verdict == ResizeVerdict::kDeferred) ++deferred;
+    if (pod.resize.verdict == ResizeVerdict::kInfeasible) ++infeasible;
+  }
   MetricFamily made = family("kubelet_pod_pending_resizes");
-  add(made, {{"reason", "deferred"}}, 0);
-  add(made, {{"reason", "infeasible"}}, 0);
+  add(made, {{"reason", "deferred"}}, deferred);
+  add(made, {{"reason", "infeasible"}}, infeasible);
   return made;
+}
+
+double resizes_in_progress(const NodeState& node) {
+  return static_cast<double>(std::count_if(node.pods.begin(), node.pods.end(), [](const auto& own) {
+    return is_resizing(own.second.record);
+  }));
 }
 
 int delays_pending(const State& cpus) {
@@ -113,8 +125,8 @@ std::vector<MetricFamily> metric_gauges(const NodeState& node, const NodeFacts& 
       exclusive_by_node(exclusive, *facts.setup.topology),
       single("kubelet_cpu_manager_exclusive_cpu_allocation_count", exclusive.size()),
       single("kubelet_cpu_manager_shared_pool_size_millicores", shared.size() * kMillis),
-      single("kubelet_pod_in_progress_resizes", 0),
-      pending_resizes(),
+      single("kubelet_pod_in_progress_resizes", resizes_in_progress(node)),
+      pending_resizes(node),
   };
   append_process(families);
   return families;

@@ -74,6 +74,21 @@ std::vector<Series> first_series() {
       {kAdmissions},
       {kApiRequests, {{"code", "200"}, {"resource", "none"}, {"verb", "get"}}},
   };
+  for (const char* resource : {"cpu", "memory"}) {
+    for (const char* requirement : {"limits", "requests"}) {
+      for (const char* operation : {"decrease", "increase"}) {
+        all.push_back(
+            {"kubelet_container_requested_resizes_total",
+             {{"resource", resource}, {"requirement", requirement}, {"operation", operation}}});
+      }
+    }
+  }
+  for (const char* error : {"getPromisedCPUSetError", "inconsistentCPUAllocationError", "other",
+                            "prohibitedCPUAllocationError"}) {
+    all.push_back({"kubelet_pod_infeasible_resizes_total", {{"reason_detail", error}}});
+  }
+  all.push_back(
+      {"kubelet_pod_deferred_accepted_resizes_total", {{"retry_trigger", "resources_freed"}}});
   for (const char* reason : {"OutOfcpu", "PodFeatureUnsupported", "SMTAlignmentError",
                              "TopologyAffinityError", "UnexpectedAdmissionError"}) {
     all.push_back({"kubelet_admission_rejections_total", {{"reason", reason}}});
@@ -157,19 +172,21 @@ struct Metrics::Kept {
   }
 
   prometheus::Histogram* add_histogram(std::string_view name,
-                                       const prometheus::Histogram::BucketBoundaries& buckets) {
+                                       const prometheus::Histogram::BucketBoundaries& buckets,
+                                       const Labels& labels = {}) {
     return &prometheus::BuildHistogram()
                 .Name(std::string(name))
                 .Help(std::string(find_metric(name)->help))
                 .Register(registry)
-                .Add({}, buckets);
+                .Add(labels, buckets);
   }
 };
 
 Metrics::Metrics() : kept_(std::make_unique<Kept>()) {
   kept_->admission =
       kept_->add_histogram("kubelet_topology_manager_admission_duration_ms", admission_buckets());
-  kept_->resize = kept_->add_histogram(kResizeDuration, resize_buckets());
+  // One that fails is tried until it succeeds, so there are no others.
+  kept_->resize = kept_->add_histogram(kResizeDuration, resize_buckets(), {{"success", "true"}});
   kept_->grant = kept_->add_histogram("corehold_exclusive_grant_seconds", grant_buckets());
   for (const Series& series : first_series()) kept_->count(series.name, series.labels, 0);
 }

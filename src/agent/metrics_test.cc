@@ -135,6 +135,32 @@ TEST_F(MetricsTest, PodsAreCountedByPhase) {
   EXPECT_THAT(text(), HasSubstr("corehold_pods{phase=\"Running\"} 0\n"));
 }
 
+TEST_F(MetricsTest, ResizesAreCountedByWhereTheyAre) {
+  const auto wishes = [&](const char* uid, std::optional<ResizeVerdict> verdict) {
+    node_.pods[uid].record.wish.emplace();
+    node_.pods[uid].resize.verdict = verdict;
+  };
+  wishes("u1", ResizeVerdict::kDeferred);
+  wishes("u2", ResizeVerdict::kInfeasible);
+  wishes("u3", std::nullopt);
+  node_.pods["u1"].record.containers["main"].actual.emplace();
+  node_.pods["u4"].record.containers["main"].actual.emplace();
+  // An accepted one that cannot go on is in progress.
+  node_.pods["u4"].resize.verdict = ResizeVerdict::kDeferred;
+  EXPECT_THAT(text(), HasSubstr("kubelet_pod_pending_resizes{reason=\"deferred\"} 1\n"));
+  EXPECT_THAT(text(), HasSubstr("kubelet_pod_pending_resizes{reason=\"infeasible\"} 1\n"));
+  EXPECT_THAT(text(), HasSubstr("\nkubelet_pod_in_progress_resizes 2\n"));
+  node_.pods.clear();
+  EXPECT_THAT(text(), HasSubstr("kubelet_pod_pending_resizes{reason=\"deferred\"} 0\n"));
+  EXPECT_THAT(text(), HasSubstr("\nkubelet_pod_in_progress_resizes 0\n"));
+}
+
+TEST_F(MetricsTest, TheDurationOfAResizeIsObserved) {
+  metrics_.counted({.name = "kubelet_pod_resize_duration_milliseconds", .observed = 12});
+  EXPECT_THAT(text(), HasSubstr("duration_milliseconds_sum{success=\"true\"} 12\n"));
+  EXPECT_THAT(text(), HasSubstr("duration_milliseconds_count{success=\"true\"} 1\n"));
+}
+
 TEST_F(MetricsTest, DelaysUnderWayAreSeenInTheState) {
   Holding& holding = node_.bookings.cpus.pods["u1"]["main"];
   holding = {.assigned = cpus("2-5"), .promised = cpus("2"), .pending = cpus("2-3")};

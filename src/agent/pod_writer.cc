@@ -76,6 +76,11 @@ PodState untouched(Pod pod) {
   return state;
 }
 
+// As it would be after a change of the spec that is only tried.
+void raise_generation(json::object& pod) {
+  pod["metadata"].as_object()["generation"] = look_number(pod, {"metadata", "generation"}) + 1;
+}
+
 PodPath path_of(const ResourcePath& path) {
   if (path.subresource == "status") return PodPath::kStatus;
   return path.subresource == "resize" ? PodPath::kResize : PodPath::kObject;
@@ -190,13 +195,16 @@ void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, co
   if (is_same) return answer_object(request, 200, old);
   const bool is_new_spec = changes_spec(current, written);
   if (request.is_try) {
+    if (is_new_spec) raise_generation(written);
     return answer_object(request, 200,
                          ObjectVersion(Resource::kPods, std::move(written), old.version()));
   }
   auto pod = stored_pod(std::move(written));
   if (!pod) return answer_error(exchange, StatusReason::kBadRequest, pod.error());
   const std::string uid = pod->uid;
+  const bool is_resize = path_of(request.path) == PodPath::kResize && is_new_spec;
   const RequestId id = answer_later(std::move(request), 200, uid);
+  if (is_resize) return parts_.shell.submit(ResizePod{.pod = *std::move(pod), .request = id});
   parts_.shell.submit(UpdatePod{.pod = *std::move(pod), .is_new_spec = is_new_spec, .request = id});
 }
 

@@ -2,6 +2,7 @@
 #include "agent/view.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -38,6 +39,8 @@ ContainerView container_view(const PodState& pod, const Container& container) {
       found_state == pod.containers.end() ? ContainerState{} : found_state->second;
   view.attempt = record.attempt;
   view.restarts = record.attempt;
+  if (pod.record.wish) view.granted = container.resources;
+  view.actual = record.actual;
   if (state.stage == Stage::kRunning) {
     view.stage = ContainerView::Stage::kRunning;
     view.started_at = record.started_at;
@@ -61,6 +64,25 @@ std::vector<ContainerView> container_views(const PodState& pod,
   views.reserve(containers.size());
   for (const Container& container : containers) views.push_back(container_view(pod, container));
   return views;
+}
+
+// Before the node has looked at a wish there is nothing to be said of it.
+std::optional<ResizeView> resize_pending(const PodState& pod) {
+  if (!pod.record.wish || !pod.resize.verdict) return std::nullopt;
+  return ResizeView{.reason = std::string(name_of(*pod.resize.verdict)),
+                    .message = pod.resize.message,
+                    .since = pod.record.wish->since};
+}
+
+std::optional<ResizeView> resize_in_progress(const PodState& pod) {
+  if (!is_resizing(pod.record)) return std::nullopt;
+  ResizeView view{.since = pod.record.resize_began_at};
+  // What is said while there is a wish is said of that.
+  if (!pod.record.wish && pod.resize.verdict) {
+    view.reason = "Error";
+    view.message = pod.resize.message;
+  }
+  return view;
 }
 
 std::vector<std::string> topology_words(const TopologyOptions& options) {
@@ -100,7 +122,9 @@ const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
 
 boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::uint64_t version) {
   const PodRecord& record = pod.record;
-  return to_json(PodView{.pod = record.pod,
+  std::optional<Pod> wanted;
+  if (record.wish) wanted = wanted_pod(record);
+  return to_json(PodView{.pod = wanted ? *wanted : record.pod,
                          .phase = phase_of(pod),
                          .reason = record.reason,
                          .message = record.message,
@@ -112,6 +136,8 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
                          .grace = record.grace,
                          .started_at = record.started_at,
                          .host = facts.name,
+                         .resize_pending = resize_pending(pod),
+                         .resize_in_progress = resize_in_progress(pod),
                          .init_containers = container_views(pod, record.pod.init_containers),
                          .containers = container_views(pod, record.pod.containers)});
 }

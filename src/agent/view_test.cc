@@ -75,6 +75,49 @@ TEST_F(ViewTest, ShowsARunningContainer) {
   EXPECT_TRUE(status().at("ready").get_bool());
 }
 
+Resources cpu(const char* amount) { return {.requests = {{"cpu", *Quantity::parse(amount)}}}; }
+
+// It runs with 2 CPUs, 4 are granted, 6 are wished for.
+TEST_F(ViewTest, ShowsAResizeThatIsNotOver) {
+  PodState& pod = node_.pods["u1"];
+  pod.containers["main"] = {.stage = Stage::kRunning};
+  pod.record.pod.containers[0].resources = cpu("4");
+  pod.record.containers["main"].actual = cpu("2");
+  pod.record.resize_began_at = 6000ms;
+  pod.record.wish = ResizeWish{.resources = {{"main", cpu("6")}}, .since = 7000ms};
+  const auto shown = [&] { return pod_json(pod, facts_, 7); };
+  const auto conditions = [&] {
+    std::vector<std::string> found;
+    for (const json::value& each : shown().at("status").at("conditions").as_array()) {
+      const json::object& condition = each.as_object();
+      if (!condition.at("type").as_string().starts_with("PodResize")) continue;
+      std::string text(condition.at("type").as_string());
+      for (const char* field : {"lastTransitionTime", "reason", "message"}) {
+        if (const json::value* value = condition.if_contains(field)) {
+          text += " " + std::string(value->as_string());
+        }
+      }
+      found.push_back(std::move(text));
+    }
+    return found;
+  };
+  EXPECT_EQ(shown().at("spec").at("containers").at(0).at("resources").at("requests").at("cpu"),
+            "6");
+  EXPECT_EQ(status().at("allocatedResources").at("cpu"), "4");
+  EXPECT_EQ(status().at("resources").at("requests").at("cpu"), "2");
+  const std::string progress = "PodResizeInProgress 1970-01-01T00:00:06Z";
+  EXPECT_EQ(conditions(), std::vector<std::string>{progress});
+  pod.resize.verdict = ResizeVerdict::kInfeasible;
+  pod.resize.message = "too many";
+  EXPECT_EQ(conditions(),
+            (std::vector<std::string>{"PodResizePending 1970-01-01T00:00:07Z Infeasible too many",
+                                      progress}));
+  pod.record.wish.reset();
+  EXPECT_EQ(conditions(), std::vector<std::string>{progress + " Error too many"});
+  EXPECT_EQ(shown().at("spec").at("containers").at(0).at("resources").at("requests").at("cpu"),
+            "4");
+}
+
 TEST_F(ViewTest, MapsCpusToTheirHolders) {
   apply(node_.bookings.cpus,
         Assign{.container = {.pod = "u1", .container = "main"}, .cpus = *CpuSet::parse("2-3")});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@ namespace {
 namespace json = boost::json;
 using std::chrono::milliseconds;
 using Stage = ContainerView::Stage;
+
+constexpr std::string_view kResizePending = "PodResizePending";
+constexpr std::string_view kResizeInProgress = "PodResizeInProgress";
 
 struct Condition {
   std::string_view type;
@@ -125,10 +129,28 @@ Condition ready(const PodView& view, std::string_view type) {
   return condition;
 }
 
+Condition resize(const ResizeView& view, std::string_view type) {
+  return {.type = type,
+          .holds = true,
+          .since = view.since,
+          .reason = view.reason,
+          .message = view.message};
+}
+
 }  // namespace
+
+bool is_own_condition(std::string_view type) {
+  constexpr std::array<std::string_view, 6> kTypes{
+      kResizePending, kResizeInProgress, "PodScheduled", "Initialized", "ContainersReady", "Ready"};
+  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+}
 
 json::array pod_conditions(const PodView& view) {
   json::array conditions;
+  if (view.resize_pending)
+    conditions.push_back(to_json(resize(*view.resize_pending, kResizePending)));
+  if (view.resize_in_progress)
+    conditions.push_back(to_json(resize(*view.resize_in_progress, kResizeInProgress)));
   conditions.push_back(to_json(scheduled(view)));
   conditions.push_back(to_json(initialized(view)));
   conditions.push_back(to_json(ready(view, "ContainersReady")));

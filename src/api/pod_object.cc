@@ -73,6 +73,19 @@ std::string image_of(const Pod& pod, std::string_view list, std::string_view con
   return "";
 }
 
+json::object amounts_json(const ResourceList& amounts) {
+  json::object object;
+  for (const auto& [resource, amount] : amounts) object[resource] = amount.str();
+  return object;
+}
+
+json::object resources_json(const Resources& resources) {
+  json::object object;
+  if (!resources.limits.empty()) object["limits"] = amounts_json(resources.limits);
+  if (!resources.requests.empty()) object["requests"] = amounts_json(resources.requests);
+  return object;
+}
+
 json::object status_json(const PodView& view, const Container& container,
                          const ContainerView& own) {
   const bool running = own.stage == Stage::kRunning;
@@ -92,6 +105,11 @@ json::object status_json(const PodView& view, const Container& container,
   if (own.stage != Stage::kWaiting) {
     object["containerID"] = container_id(view.pod, container.name, own.attempt);
   }
+  // One that has never run has been given nothing that could be looked at.
+  if (own.stage == Stage::kWaiting && !own.last) return object;
+  const Resources& granted = own.granted ? *own.granted : container.resources;
+  if (!granted.requests.empty()) object["allocatedResources"] = amounts_json(granted.requests);
+  object["resources"] = resources_json(own.actual ? *own.actual : granted);
   return object;
 }
 
@@ -121,13 +139,9 @@ json::array all_conditions(const PodView& view) {
   for (json::value& condition : conditions) {
     condition.as_object()["observedGeneration"] = generation_of(view);
   }
-  const std::size_t own = conditions.size();
   for (const json::value& other : look_array(view.pod.raw, {"status", "conditions"})) {
     const std::string_view type = look_text(as_object_or_empty(other), {"type"});
-    const bool is_own = std::any_of(
-        conditions.begin(), std::next(conditions.begin(), static_cast<std::ptrdiff_t>(own)),
-        [&](const json::value& mine) { return look_text(mine.as_object(), {"type"}) == type; });
-    if (!type.empty() && !is_own) conditions.push_back(other);
+    if (!type.empty() && !is_own_condition(type)) conditions.push_back(other);
   }
   return conditions;
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/json/array.hpp>
@@ -44,10 +45,21 @@ struct ContainerView {
   std::optional<ExitView> last{};          // the run before the one that `stage` tells of
   int restarts = 0;
   int attempt = 0;
+  // While a resize is not over: what it was granted, no value: what the pod asks for; and what
+  // it runs with, no value: what it was granted.
+  std::optional<Resources> granted{};
+  std::optional<Resources> actual{};
+};
+
+// A resize that is not over, as a condition tells of it.
+struct ResizeView {
+  std::string reason{};   // "Deferred", "Infeasible" or "Error"; "" while it goes on
+  std::string message{};  // the same for people
+  std::chrono::milliseconds since{};
 };
 
 struct PodView {
-  const Pod& pod;  // with its UID
+  const Pod& pod;  // with its UID; as it is to be, resized
   std::string phase{};
   std::string reason{};    // why it waits or has failed
   std::string message{};   // the same for people
@@ -55,10 +67,12 @@ struct PodView {
   std::uint64_t resource_version = 0;
   std::uint64_t generation = 1;  // of the spec; the node always knows the newest
   std::chrono::milliseconds created_at{};
-  std::chrono::milliseconds deleted_at{};  // when its deletion was asked for
-  std::chrono::seconds grace{};            // from then on
-  std::chrono::milliseconds started_at{};  // when it was admitted
-  std::string host{};                      // the node's name
+  std::chrono::milliseconds deleted_at{};          // when its deletion was asked for
+  std::chrono::seconds grace{};                    // from then on
+  std::chrono::milliseconds started_at{};          // when it was admitted
+  std::string host{};                              // the node's name
+  std::optional<ResizeView> resize_pending{};      // asked for, not granted
+  std::optional<ResizeView> resize_in_progress{};  // granted, not carried out
   // One for each container of the pod, in its order; those that are missing wait.
   std::vector<ContainerView> init_containers{};
   std::vector<ContainerView> containers{};
@@ -71,7 +85,11 @@ boost::json::object to_json(const PodView& view);
 // A PodList of these Pods.
 boost::json::object pod_list_json(boost::json::array pods, std::uint64_t resource_version);
 
-// status.conditions: PodScheduled, Initialized, ContainersReady, Ready.
+// status.conditions: PodResizePending and PodResizeInProgress if there is a resize,
+// PodScheduled, Initialized, ContainersReady, Ready.
 boost::json::array pod_conditions(const PodView& view);
+
+// Whether a condition of that type is the node's own, be it there or not.
+bool is_own_condition(std::string_view type);
 
 }  // namespace corehold

@@ -129,6 +129,57 @@ TEST_F(PodObject, TellsHowAContainerEnded) {
   EXPECT_EQ(condition(pod, "Ready").at("reason"), "PodFailed");
 }
 
+TEST_F(PodObject, TellsWhatAContainerWasGrantedOnceItHasRun) {
+  const json::object pod = to_json(view_);
+  const json::value& main = pod.at("status").at("containerStatuses").at(0);
+  EXPECT_EQ(json::serialize(main.at("allocatedResources")), R"({"cpu":"2","memory":"4Gi"})");
+  EXPECT_EQ(json::serialize(main.at("resources")),
+            R"({"limits":{"cpu":"2","memory":"4Gi"},"requests":{"cpu":"2","memory":"4Gi"}})");
+  EXPECT_TRUE(pod.at("status").at("initContainerStatuses").at(0).as_object().contains("resources"));
+  view_.containers[0] = {.name = "main", .reason = "ContainerCreating"};
+  const json::object waits = to_json(view_);
+  EXPECT_FALSE(waits.at("status").at("containerStatuses").at(0).as_object().contains("resources"));
+}
+
+TEST_F(PodObject, OneThatAsksForNothingWasGrantedNothing) {
+  pod_ = pod_of("a", {"main"});
+  view_.init_containers.clear();
+  const json::object pod = to_json(view_);
+  const json::object& main = pod.at("status").at("containerStatuses").at(0).as_object();
+  EXPECT_FALSE(main.contains("allocatedResources"));
+  EXPECT_EQ(json::serialize(main.at("resources")), "{}");
+}
+
+TEST_F(PodObject, OneThatIsResizedShowsWishGrantAndReality) {
+  Resources granted = pod_.containers[0].resources;
+  granted.requests["cpu"] = granted.limits["cpu"] = *Quantity::parse("4");
+  view_.containers[0].granted = granted;
+  view_.containers[0].actual = pod_.containers[0].resources;
+  view_.generation = 5;
+  view_.resize_pending = {.reason = "Deferred", .message = "later", .since = kCreated};
+  view_.resize_in_progress = {.since = kCreated + seconds{1}};
+  const json::object pod = to_json(view_);
+  const json::value& main = pod.at("status").at("containerStatuses").at(0);
+  EXPECT_EQ(main.at("allocatedResources").at("cpu"), "4");
+  EXPECT_EQ(main.at("resources").at("limits").at("cpu"), "2");
+  EXPECT_EQ(json::serialize(condition(pod, "PodResizePending")),
+            R"({"type":"PodResizePending","status":"True","lastProbeTime":null,)"
+            R"("lastTransitionTime":"2023-11-14T22:13:20Z","reason":"Deferred",)"
+            R"("message":"later","observedGeneration":5})");
+  EXPECT_EQ(json::serialize(condition(pod, "PodResizeInProgress")),
+            R"({"type":"PodResizeInProgress","status":"True","lastProbeTime":null,)"
+            R"("lastTransitionTime":"2023-11-14T22:13:21Z","observedGeneration":5})");
+}
+
+// A client that writes the status back, conditions and all, must not make them stay.
+TEST_F(PodObject, ConditionsOfTheNodeComeFromTheNodeAlone) {
+  pod_.raw["status"] = json::parse(R"({"conditions":[{"type":"PodResizePending","status":"True"},
+      {"type":"example.com/x","status":"True"}]})");
+  const json::object pod = to_json(view_);
+  EXPECT_TRUE(condition(pod, "PodResizePending").empty());
+  EXPECT_FALSE(condition(pod, "example.com/x").empty());
+}
+
 TEST_F(PodObject, APodBeingDeletedSaysByWhenItIsToBeGone) {
   view_.deleted_at = kCreated;
   view_.grace = seconds{30};

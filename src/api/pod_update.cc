@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <optional>
 
 #include <boost/json/array.hpp>
@@ -14,12 +13,11 @@
 #include "api/json_edit.h"
 #include "api/json_look.h"
 #include "api/pod_defaults.h"
+#include "api/pod_resize.h"
 #include "api/pod_validation.h"
 #include "api/spec_difference.h"
 #include "api/typed_reader.h"
 #include "base/check.h"
-#include "pod/pod_json.h"
-#include "pod/qos.h"
 
 namespace corehold {
 namespace {
@@ -137,146 +135,6 @@ void check_spec_change(const json::object& old, const json::object& spec, const 
                    fmt::format("{}\n{}", kChangeable, pod_spec_difference(old, rest)));
 }
 
-// ---- resize ----
-
-// The old containers with the new ones' resources, in the new ones' order; one that is new is
-// taken as it is, to be refused.
-json::array with_resources_of(const json::array& old, const json::array& next) {
-  std::map<std::string_view, const json::object*> by_name;
-  for (const json::value& container : old) {
-    const json::object& one = as_object_or_empty(container);
-    by_name.emplace(look_text(one, {"name"}), &one);
-  }
-  json::array merged;
-  for (const json::value& container : next) {
-    const json::object& one = as_object_or_empty(container);
-    const auto before = by_name.find(look_text(one, {"name"}));
-    json::object result = before == by_name.end() ? one : *before->second;
-    copy_field(one, result, "resources");
-    copy_field(one, result, "resizePolicy");
-    merged.push_back(std::move(result));
-  }
-  return merged;
-}
-
-json::object resized(const json::object& old, const json::object& next) {
-  json::object pod = old;
-  for (const std::string_view field : {"name", "namespace", "uid", "resourceVersion"}) {
-    copy_field(look_object_or_empty(next, {"metadata"}), made_object(pod, "metadata"), field);
-  }
-  json::object& spec = made_object(pod, "spec");
-  for (const std::string_view list : {"initContainers", "containers"}) {
-    json::array merged =
-        with_resources_of(look_array(old, {"spec", list}), look_array(next, {"spec", list}));
-    if (merged.empty() && !spec.contains(list)) continue;
-    spec[list] = std::move(merged);
-  }
-  copy_field(look_object_or_empty(next, {"spec"}), spec, "resources");
-  return canonical(pod_type(), pod);
-}
-
-std::optional<QosClass> qos_of(const json::object& pod) {
-  json::object plain = pod;
-  plain.erase("status");
-  const Result<Pod> model = pod_from_json(std::move(plain));
-  if (!model) return std::nullopt;
-  return qos_class(*model, PodGates());
-}
-
-void check_qos(const json::object& old, const json::object& next, FieldErrors& errors) {
-  const std::optional<QosClass> before = qos_of(old);
-  const std::optional<QosClass> after = qos_of(next);
-  if (!before || !after || *before == *after) return;
-  errors.invalid(ErrorPath("spec"), name_of(*before),
-                 "Pod QOS Class may not change as a result of resizing");
-}
-
-bool lacks_any(const json::object* before, const json::object* after) {
-  if (before == nullptr) return false;
-  return std::any_of(before->begin(), before->end(), [&](const auto& amount) {
-    return after == nullptr || !after->contains(amount.key());
-  });
-}
-
-void check_kept_amounts(const json::object& old, const json::object& owner, const ErrorPath& path,
-                        FieldErrors& errors) {
-  for (const std::string_view list : {"requests", "limits"}) {
-    const LookPath where{"resources", list};
-    if (!lacks_any(look_object(old, where), look_object(owner, where))) continue;
-    errors.forbidden(path / "resources" / list, fmt::format("resource {} cannot be removed", list));
-  }
-}
-
-// Whether the containers are the same ones.
-bool check_same_containers(const json::object& old, const json::object& spec, std::string_view list,
-                           FieldErrors& errors) {
-  const ErrorPath path = ErrorPath("spec") / list;
-  const json::array& before = look_array(old, {list});
-  const json::array& after = look_array(spec, {list});
-  if (before.size() != after.size()) {
-    errors.forbidden(path, fmt::format("{} may not be added or removed on resize", list));
-    return false;
-  }
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    if (look_text(as_object_or_empty(before[i]), {"name"}) ==
-        look_text(as_object_or_empty(after[i]), {"name"})) {
-      continue;
-    }
-    errors.forbidden(path, fmt::format("{} may not be renamed or reordered on resize", list));
-    return false;
-  }
-  return true;
-}
-
-// `owner` with cpu and memory as in `old`.
-void put_back_amounts(const json::object& old, json::object& owner) {
-  if (look_object(owner, {"resources"}) == nullptr && look_object(old, {"resources"}) == nullptr)
-    return;
-  json::object& resources = made_object(owner, "resources");
-  for (const std::string_view list : {"requests", "limits"}) {
-    const json::object* before = look_object(old, {"resources", list});
-    json::object& after = made_object(resources, list);
-    for (const std::string_view resource : {"cpu", "memory"}) {
-      after.erase(resource);
-      if (before != nullptr) copy_field(*before, after, resource);
-    }
-  }
-}
-
-json::object with_amounts_of(const json::object& old, json::object spec) {
-  for (const std::string_view list : {"initContainers", "containers"}) {
-    const json::array& before = look_array(old, {list});
-    json::array* after = list_in(spec, list);
-    for (std::size_t i = 0; after != nullptr && i < after->size(); ++i)
-      put_back_amounts(as_object_or_empty(before[i]), (*after)[i].get_object());
-  }
-  put_back_amounts(old, spec);
-  return spec;
-}
-
-void check_resize(const json::object& old_pod, const json::object& pod, FieldErrors& errors) {
-  check_qos(old_pod, pod, errors);
-  const json::object& old = look_object_or_empty(old_pod, {"spec"});
-  const json::object& spec = look_object_or_empty(pod, {"spec"});
-  for (const std::string_view list : {"containers", "initContainers"}) {
-    if (!check_same_containers(old, spec, list, errors)) return;
-  }
-  for (const std::string_view list : {"containers", "initContainers"}) {
-    const json::array& before = look_array(old, {list});
-    const json::array& after = look_array(spec, {list});
-    for (std::size_t i = 0; i < after.size(); ++i) {
-      check_kept_amounts(as_object_or_empty(before[i]), as_object_or_empty(after[i]),
-                         ErrorPath("spec") / list / i, errors);
-    }
-  }
-  check_kept_amounts(old, spec, ErrorPath("spec"), errors);
-  const StructType& type = *core_type("PodSpec");
-  const json::object rest = canonical(type, with_amounts_of(old, spec));
-  const json::object before = canonical(type, with_amounts_of(old, old));
-  if (!same_spec(before, rest))
-    errors.forbidden(ErrorPath("spec"), "only cpu and memory resources are mutable");
-}
-
 // ---- status ----
 
 void check_status(const json::object& pod, FieldErrors& errors) {
@@ -306,7 +164,7 @@ ApiResult<json::object> prepare_pod_update(const json::object& old, const json::
                  "ownerReferences");
       break;
     case PodPath::kResize:
-      pod = resized(before, completed(pod));
+      pod = canonical(pod_type(), with_resources_of(before, completed(pod)));
       break;
   }
   FieldErrors errors;
@@ -321,11 +179,14 @@ ApiResult<json::object> prepare_pod_update(const json::object& old, const json::
   } else {
     check_metadata(metadata, errors);
   }
-  if (is_changed && update.path == PodPath::kResize) check_resize(before, pod, errors);
+  if (is_changed && update.path == PodPath::kResize) check_pod_resize(before, pod, errors);
   if (is_changed && update.path == PodPath::kObject)
     check_spec_change(old_spec, look_object_or_empty(pod, {"spec"}), rules, errors);
   if (update.path == PodPath::kStatus) check_status(pod, errors);
   if (!errors.empty()) return errors.status("Pod", look_text(pod, {"metadata", "name"}));
+  if (is_changed && update.path == PodPath::kResize) {
+    if (auto refused = refuse_unsupported_resize(before, pod, rules)) return *refused;
+  }
   if (is_changed) {
     for (std::string& warning : pod_warnings(pod)) warnings.push_back(std::move(warning));
   }

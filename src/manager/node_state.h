@@ -69,6 +69,7 @@ struct ResizeWish {
 struct PodRecord {
   Pod pod{};  // with the resources that it has been granted
   std::optional<ResizeWish> wish{};
+  WallTime resize_began_at{};  // the one under way was accepted then; zero: there is none
   Source source = Source::kApi;
   std::uint64_t sequence = 0;    // in the order of creation
   std::uint64_t generation = 1;  // of its spec

@@ -217,6 +217,7 @@ Result<PodRecord> read_fields(const json::object& object) {
   record.reason = TRY(reader.text("reason"));
   record.message = TRY(reader.text("message"));
   record.failed = TRY(reader.boolean("failed"));
+  record.resize_began_at = TRY(reader.time("resizeBeganAt"));
   const json::object* wish = TRY(object_field(object, Path(), "wish"));
   if (wish != nullptr) record.wish = TRY(read_wish(Reader(*wish, Path() / "wish")));
   return record;
@@ -254,6 +255,8 @@ std::string write_record(const PodRecord& record) {
                       {"reason", record.reason},
                       {"message", record.message},
                       {"failed", record.failed}};
+  if (record.resize_began_at != WallTime{})
+    object["resizeBeganAt"] = record.resize_began_at.count();
   if (record.wish) object["wish"] = to_json(*record.wish);
   return json::serialize(object);
 }

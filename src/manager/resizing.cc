@@ -176,6 +176,7 @@ void begin(Turn& turn, PodState& pod, AcceptedResize accepted) {
   ResizeState& resize = pod.resize;
   const bool is_new = !accepted.resources.empty();
   if (!pod.record.wish) pod.record.wish = ResizeWish{.since = turn.now.wall};
+  if (!is_resizing(pod.record)) pod.record.resize_began_at = turn.now.wall;
   grant(turn, pod, accepted);
   // Those that grow have all that was free by now.
   std::erase_if(accepted.decision.containers, [](const ContainerResize& container) {
@@ -357,6 +358,7 @@ void complete(Turn& turn, const std::string& uid, PodState& pod) {
   turn.emit(CountMetric{.name = "kubelet_pod_resize_duration_milliseconds",
                         .observed = static_cast<double>(took.count())});
   pod.resize.started.reset();
+  pod.record.resize_began_at = {};
 }
 
 }  // namespace
@@ -386,7 +388,7 @@ void on_resize(Turn& turn, const ResizePod& command) {
     answer(turn, command.request, std::nullopt);
     return;
   }
-  begin_edit(*pod);
+  edit_pod(*pod, command.pod);
   count_requested(turn, asked, wanted);
   ++record.generation;
   set_wish(record,
@@ -433,6 +435,7 @@ void drop_resize(PodState& pod) {
   pod.resize = {};
   if (!is_resizing(pod.record)) return;
   for (auto& [name, record] : pod.record.containers) record.actual.reset();
+  pod.record.resize_began_at = {};
   mark_changed(pod);
 }
 

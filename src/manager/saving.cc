@@ -171,9 +171,11 @@ PodState* find_editable(Turn& turn, const std::string& uid, RequestId request) {
   return pod;
 }
 
-void begin_edit(PodState& pod) {
-  pod.edit = UnsavedEdit{
-      .before = pod.record.pod, .wish = pod.record.wish, .generation = pod.record.generation};
+void edit_pod(PodState& pod, Pod next) {
+  copy_resources(pod.record.pod, next);
+  pod.edit = UnsavedEdit{.before = std::exchange(pod.record.pod, std::move(next)),
+                         .wish = pod.record.wish,
+                         .generation = pod.record.generation};
   ++pod.edits;
 }
 
@@ -185,10 +187,7 @@ void on_update(Turn& turn, const UpdatePod& command) {
            Error{Code::kInvalid, "containers and what they ask for cannot be changed this way"});
     return;
   }
-  begin_edit(*pod);
-  Pod edited = command.pod;
-  copy_resources(pod->record.pod, edited);
-  pod->record.pod = std::move(edited);
+  edit_pod(*pod, command.pod);
   if (command.is_new_spec) ++pod->record.generation;
   pod->waiters.push_back({.request = command.request});
   mark_changed(*pod);

@@ -16,8 +16,9 @@ void on_pod_forgotten(Turn& turn, const PodForgotten& command);
 
 // The pod that is to be changed; null, with an answer, when it cannot be now.
 PodState* find_editable(Turn& turn, const std::string& uid, RequestId request);
-// What the pod says of itself is about to change; taken back if the store refuses it.
-void begin_edit(PodState& pod);
+// The pod says of itself what `next` says, but has the resources that it was granted; taken
+// back if the store refuses it. REQUIRES: they have the same containers.
+void edit_pod(PodState& pod, Pod next);
 
 // A pod as it is before anything has happened to it.
 PodState new_pod(const ManagerRules& rules, PodRecord record);

@@ -31,6 +31,8 @@ kind: KubeletConfiguration
 cpuManagerPolicy: static
 reservedSystemCPUs: "0-1"
 staticPodPath: manifests
+featureGates:
+  InPlacePodVerticalScalingExclusiveCPUs: true
 ---
 apiVersion: corehold.dev/v1alpha1
 kind: CoreholdConfiguration
@@ -157,6 +159,40 @@ def changing(session):
     session.run("get pod web -L tier")
 
 
+def cpus(amount):
+    amounts = '{"cpu":"%s"}' % amount
+    return ('{"spec":{"containers":[{"name":"main","resources":{"limits":%s,"requests":%s}}]}}'
+            % (amounts, amounts))
+
+
+def resizing(session):
+    shown = ("{.spec.containers[0].resources.requests.cpu} "
+             "{.status.containerStatuses[0].allocatedResources.cpu} "
+             "{.status.containerStatuses[0].resources.limits.cpu}")
+    refusal = '{.status.conditions[?(@.type=="PodResizePending")].reason}'
+    ask = "get pod web -o jsonpath='%s'"
+    session.title("resize")
+    session.run(f"patch pod web --subresource resize -p '{cpus(4)}'")
+    eventually(lambda: session.quietly(ask % shown) == "4 4 4", lambda: "it has 4 CPUs")
+    session.run(f"patch pod web --subresource resize -p '{cpus(4)}'")
+    session.run(ask % (shown + "{\"\\n\"}"))
+    session.run(f"patch pod web --subresource resize -p '{cpus(64)}'")
+    eventually(lambda: session.quietly(ask % refusal) == "Infeasible", lambda: "64 are too many")
+    session.run("get pod web")
+    session.run(ask % (shown + "{\"\\n\"}" + refusal.replace("].reason", "].message") + "{\"\\n\"}"))
+    session.run("patch pod web --subresource resize --type json -p '["
+                '{"op":"replace","path":"/spec/containers/0/resources/limits/cpu","value":"2"},'
+                '{"op":"replace","path":"/spec/containers/0/resources/requests/cpu","value":"2"}]\'')
+    eventually(lambda: session.quietly(ask % shown) == "2 2 2", lambda: "it has 2 CPUs again")
+    session.run("patch pod web --subresource resize -p '" + cpus(1).replace('"limits"', '"requests"')
+                + "'")
+    session.run(f"patch pod web --subresource resize --dry-run=server -p '{cpus(4)}'")
+    session.run(f"patch pod nope --subresource resize -p '{cpus(4)}'")
+    session.run("get pod web --subresource resize")
+    session.run("get events --field-selector involvedObject.name=web -o custom-columns=R:.reason,"
+                "T:.type --sort-by=.metadata.name")
+
+
 def logs(session):
     session.title("logs")
     session.write_log("web", ["one", "two", "three"])
@@ -254,6 +290,8 @@ def whole_session(session):
         session.quietly(f"apply {flags} -f cache.yaml")
     creating(session, flags)
     changing(session)
+    if session.has("1.32"):
+        resizing(session)
     logs(session)
     watching(session)
     events(session)

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/pod_resize.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <boost/json/array.hpp>
+#include <fmt/format.h>
+
+#include "api/core_types.h"
+#include "api/json_edit.h"
+#include "api/json_look.h"
+#include "api/spec_difference.h"
+#include "api/typed_reader.h"
+#include "base/check.h"
+#include "pod/pod_json.h"
+#include "pod/qos.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+
+// The old containers with the new ones' resources, in the new ones' order; one that is new is
+// taken as it is, to be refused.
+json::array containers_resized(const json::array& old, const json::array& next) {
+  std::map<std::string_view, const json::object*> by_name;
+  for (const json::value& container : old) {
+    const json::object& one = as_object_or_empty(container);
+    by_name.emplace(look_text(one, {"name"}), &one);
+  }
+  json::array merged;
+  for (const json::value& container : next) {
+    const json::object& one = as_object_or_empty(container);
+    const auto before = by_name.find(look_text(one, {"name"}));
+    json::object result = before == by_name.end() ? one : *before->second;
+    copy_field(one, result, "resources");
+    copy_field(one, result, "resizePolicy");
+    merged.push_back(std::move(result));
+  }
+  return merged;
+}
+
+std::optional<QosClass> qos_of(const json::object& pod) {
+  json::object plain = pod;
+  plain.erase("status");
+  const Result<Pod> model = pod_from_json(std::move(plain));
+  if (!model) return std::nullopt;
+  return qos_class(*model, PodGates());
+}
+
+void check_qos(const json::object& old, const json::object& next, FieldErrors& errors) {
+  const std::optional<QosClass> before = qos_of(old);
+  const std::optional<QosClass> after = qos_of(next);
+  if (!before || !after || *before == *after) return;
+  errors.invalid(ErrorPath("spec"), name_of(*before),
+                 "Pod QOS Class may not change as a result of resizing");
+}
+
+bool lacks_any(const json::object* before, const json::object* after) {
+  if (before == nullptr) return false;
+  return std::any_of(before->begin(), before->end(), [&](const auto& amount) {
+    return after == nullptr || !after->contains(amount.key());
+  });
+}
+
+void check_kept_amounts(const json::object& old, const json::object& owner, const ErrorPath& path,
+                        FieldErrors& errors) {
+  for (const std::string_view list : {"requests", "limits"}) {
+    const LookPath where{"resources", list};
+    if (!lacks_any(look_object(old, where), look_object(owner, where))) continue;
+    errors.forbidden(path / "resources" / list, fmt::format("resource {} cannot be removed", list));
+  }
+}
+
+// Whether the containers are the same ones.
+bool check_same_containers(const json::object& old, const json::object& spec, std::string_view list,
+                           FieldErrors& errors) {
+  const ErrorPath path = ErrorPath("spec") / list;
+  const json::array& before = look_array(old, {list});
+  const json::array& after = look_array(spec, {list});
+  if (before.size() != after.size()) {
+    errors.forbidden(path, fmt::format("{} may not be added or removed on resize", list));
+    return false;
+  }
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (look_text(as_object_or_empty(before[i]), {"name"}) ==
+        look_text(as_object_or_empty(after[i]), {"name"})) {
+      continue;
+    }
+    errors.forbidden(path, fmt::format("{} may not be renamed or reordered on resize", list));
+    return false;
+  }
+  return true;
+}
+
+// `owner` with cpu and memory as in `old`.
+void put_back_amounts(const json::object& old, json::object& owner) {
+  if (look_object(owner, {"resources"}) == nullptr && look_object(old, {"resources"}) == nullptr)
+    return;
+  json::object& resources = made_object(owner, "resources");
+  for (const std::string_view list : {"requests", "limits"}) {
+    const json::object* before = look_object(old, {"resources", list});
+    json::object& after = made_object(resources, list);
+    for (const std::string_view resource : {"cpu", "memory"}) {
+      after.erase(resource);
+      if (before != nullptr) copy_field(*before, after, resource);
+    }
+  }
+}
+
+json::object with_amounts_of(const json::object& old, json::object spec) {
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    const json::array& before = look_array(old, {list});
+    json::array* after = list_in(spec, list);
+    for (std::size_t i = 0; after != nullptr && i < after->size(); ++i)
+      put_back_amounts(as_object_or_empty(before[i]), (*after)[i].get_object());
+  }
+  put_back_amounts(old, spec);
+  return spec;
+}
+
+// Whether what `owner` asks for is another amount, or of another resource.
+bool asks_for_other(const json::object& old, const json::object& owner) {
+  const StructType* type = core_type("ResourceRequirements");
+  CHECK(type != nullptr);
+  return !means_the_same(*type, canonical(*type, look_object_or_empty(old, {"resources"})),
+                         canonical(*type, look_object_or_empty(owner, {"resources"})));
+}
+
+// The features of Kubernetes that a node needs for the resize.
+std::vector<std::string_view> missing_features(const json::object& old, const json::object& spec,
+                                               const PodRules& rules) {
+  std::vector<std::string_view> features;
+  if (!rules.resizes_pod_level && asks_for_other(old, spec))
+    features.emplace_back("InPlacePodLevelResourcesVerticalScaling");
+  const json::array& before = look_array(old, {"initContainers"});
+  const json::array& after = look_array(spec, {"initContainers"});
+  const bool are_inits_kept =
+      std::equal(before.begin(), before.end(), after.begin(), after.end(),
+                 [](const json::value& one, const json::value& other) {
+                   const json::object& container = as_object_or_empty(other);
+                   return look_text(container, {"restartPolicy"}) == "Always" ||
+                          !asks_for_other(as_object_or_empty(one), container);
+                 });
+  if (!rules.resizes_init_containers && !are_inits_kept)
+    features.emplace_back("InPlacePodVerticalScalingInitContainers");
+  return features;
+}
+
+}  // namespace
+
+json::object with_resources_of(const json::object& old, const json::object& next) {
+  json::object pod = old;
+  for (const std::string_view field : {"name", "namespace", "uid", "resourceVersion"}) {
+    copy_field(look_object_or_empty(next, {"metadata"}), made_object(pod, "metadata"), field);
+  }
+  json::object& spec = made_object(pod, "spec");
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    json::array merged =
+        containers_resized(look_array(old, {"spec", list}), look_array(next, {"spec", list}));
+    if (merged.empty() && !spec.contains(list)) continue;
+    spec[list] = std::move(merged);
+  }
+  copy_field(look_object_or_empty(next, {"spec"}), spec, "resources");
+  return pod;
+}
+
+void check_pod_resize(const json::object& old_pod, const json::object& pod, FieldErrors& errors) {
+  check_qos(old_pod, pod, errors);
+  const json::object& old = look_object_or_empty(old_pod, {"spec"});
+  const json::object& spec = look_object_or_empty(pod, {"spec"});
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    if (!check_same_containers(old, spec, list, errors)) return;
+  }
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const json::array& before = look_array(old, {list});
+    const json::array& after = look_array(spec, {list});
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      check_kept_amounts(as_object_or_empty(before[i]), as_object_or_empty(after[i]),
+                         ErrorPath("spec") / list / i, errors);
+    }
+  }
+  check_kept_amounts(old, spec, ErrorPath("spec"), errors);
+  const StructType& type = *core_type("PodSpec");
+  const json::object rest = canonical(type, with_amounts_of(old, spec));
+  const json::object before = canonical(type, with_amounts_of(old, old));
+  if (!means_the_same(type, before, rest))
+    errors.forbidden(ErrorPath("spec"), "only cpu and memory resources are mutable");
+}
+
+std::optional<ApiStatus> refuse_unsupported_resize(const json::object& old, const json::object& pod,
+                                                   const PodRules& rules) {
+  const std::string node(look_text(old, {"spec", "nodeName"}));
+  if (node.empty()) return std::nullopt;
+  const auto features = missing_features(look_object_or_empty(old, {"spec"}),
+                                         look_object_or_empty(pod, {"spec"}), rules);
+  if (features.empty()) return std::nullopt;
+  const std::string name(look_text(old, {"metadata", "name"}));
+  return ApiStatus{.reason = StatusReason::kForbidden,
+                   .message = fmt::format("pods \"{}\" is forbidden: pod update requires features "
+                                          "{} which are not available on node \"{}\"",
+                                          name, fmt::join(features, ", "), node),
+                   .kind = "pods",
+                   .name = name};
+}
+
+}  // namespace corehold

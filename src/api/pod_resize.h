@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The resize of a pod through its subresource: what of it is taken, and which resizes are
+// refused, as a Kubernetes API server decides it. Whether the CPUs can be had is not asked here.
+#pragma once
+
+#include <optional>
+
+#include <boost/json/object.hpp>
+
+#include "api/field_errors.h"
+#include "api/pod_rules.h"
+#include "api/status.h"
+
+namespace corehold {
+
+// All REQUIRE pods with all their defaults, in canonical form (typed_reader.h).
+
+// `old` with the resources of `next`, by the names of the containers, and with what of its
+// metadata says which pod is meant. resizePolicy, and containers that `old` lacks, are taken
+// too, so that check_pod_resize() refuses them; all else of `next` is dropped. May not be
+// canonical.
+boost::json::object with_resources_of(const boost::json::object& old,
+                                      const boost::json::object& next);
+
+// What may not become of `old`: another QoS class, other containers, amounts taken away,
+// anything but cpu and memory.
+void check_pod_resize(const boost::json::object& old, const boost::json::object& pod,
+                      FieldErrors& errors);
+
+// 403 for a resize that the pod's node cannot make, whatever the numbers. A pod that has no node
+// yet may become anything.
+std::optional<ApiStatus> refuse_unsupported_resize(const boost::json::object& old,
+                                                   const boost::json::object& pod,
+                                                   const PodRules& rules);
+
+}  // namespace corehold
