@@ -17,15 +17,19 @@ ContainerState* asked_for(Turn& turn, const ContainerRef& ref, const CpuSet& cpu
   return state->asked == cpus ? state : nullptr;
 }
 
-// Empty where CPUs are not pinned: then only how much it counts can change.
-std::optional<CpuSet> target_of(const Turn& turn, const ContainerRef& ref) {
+// Where it is to be. Empty where CPUs are not pinned: then only how much it counts can change,
+// as for one that has nowhere to go because all its CPUs are offline.
+std::optional<CpuSet> target_of(const Turn& turn, const ContainerRef& ref,
+                                const ContainerState& state) {
   if (!turn.rules.pins_cpus) return CpuSet{};
-  return wanted_cpus(turn.rules, turn.node, ref);
+  auto wanted = wanted_cpus(turn.rules, turn.node, ref);
+  if (!wanted && !state.strayed) return state.confirmed;
+  return wanted;
 }
 
 void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
   const NodeState& node = turn.node;
-  const auto wanted = target_of(turn, ref);
+  const auto wanted = target_of(turn, ref, state);
   if (!wanted) return;
   const Container* container = node.pods.at(ref.pod).record.pod.find(ref.container);
   CHECK(container != nullptr);

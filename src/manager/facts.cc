@@ -160,9 +160,14 @@ AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const 
 
 bool is_told(const ManagerRules& rules, const NodeState& node, const ContainerRef& ref,
              const PodState& pod) {
-  if (!pod.told) return false;
-  const auto told = pod.told->find(ref.container);
-  return told != pod.told->end() && told->second == shown_cpus(rules, node, ref, pod);
+  const AssignedCpus shown = shown_cpus(rules, node, ref, pod);
+  const auto says_so = [&](const std::optional<AssignedByContainer>& files) {
+    if (!files) return false;
+    const auto found = files->find(ref.container);
+    return found != files->end() && found->second == shown;
+  };
+  // What is on its way to the files will be there any moment.
+  return says_so(pod.told) && (!pod.telling || says_so(pod.telling));
 }
 
 std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& node,

@@ -89,6 +89,8 @@ void take_in(Turn& turn, const SeenContainer& seen) {
   const CpuSet possible = seen.cpus | turn.node.offline;
   const auto wanted = wanted_cpus(turn.rules, turn.node, seen.container);
   if (wanted && (seen.strayed || !possible.is_subset_of(*wanted))) state.strayed = possible;
+  // None of its own is online: the kernel lets it run wherever it finds a place.
+  if (!wanted && turn.rules.pins_cpus) state.strayed = possible;
   const Container* container = pod.record.pod.find(seen.container.container);
   state.terms.reset();
   if (!record.actual && container != nullptr) {

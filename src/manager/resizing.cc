@@ -228,18 +228,9 @@ bool takes_cpus(const ResizeDecision& decision) {
       [](const ContainerResize& container) { return !container.from_shared.empty(); });
 }
 
-void try_to_resize(Turn& turn, PodState& pod) {
+void accept(Turn& turn, PodState& pod, const Pod& wanted, const ResizeDecision& decision) {
   NodeState& node = turn.node;
   const std::string& uid = pod.record.pod.uid;
-  const Pod wanted = wanted_pod(pod.record);
-  pod.resize.tried = node.freed;
-  const ResizeDecision decision = decide_online(turn, pod.record.pod, wanted);
-  if (decision.verdict != ResizeVerdict::kAccepted) {
-    refuse(turn, pod, wanted, decision);
-    return;
-  }
-  pod.resize.verdict.reset();
-  pod.resize.message.clear();
   AcceptedResize accepted{.decision = decision, .resources = changes(pod.record.pod, wanted)};
   const bool is_durable = !takes_cpus(decision) && !node.before_admitting;
   if (!is_durable && !node.before_admitting) node.before_admitting = node.bookings;
@@ -252,6 +243,31 @@ void try_to_resize(Turn& turn, PodState& pod) {
     begin(turn, pod, std::move(accepted));
   } else {
     node.resizing.insert_or_assign(uid, std::move(accepted));
+  }
+}
+
+// Whether it was accepted.
+bool try_wish(Turn& turn, PodState& pod) {
+  const Pod wanted = wanted_pod(pod.record);
+  const ResizeDecision decision = decide_online(turn, pod.record.pod, wanted);
+  if (decision.verdict != ResizeVerdict::kAccepted) {
+    refuse(turn, pod, wanted, decision);
+    return false;
+  }
+  pod.resize.verdict.reset();
+  pod.resize.message.clear();
+  accept(turn, pod, wanted, decision);
+  return true;
+}
+
+// What was granted is taken up again where an agent before this one has left it.
+void go_on(Turn& turn, PodState& pod) {
+  const ResizeDecision decision = decide_online(turn, pod.record.pod, pod.record.pod);
+  if (decision.verdict == ResizeVerdict::kAccepted) {
+    if (!pod.record.wish) pod.resize.verdict.reset();
+    accept(turn, pod, pod.record.pod, decision);
+  } else if (!pod.record.wish) {
+    refuse(turn, pod, pod.record.pod, decision);
   }
 }
 
@@ -409,10 +425,11 @@ void finish_shrinks(Turn& turn) {
 
 void decide_resizes(Turn& turn) {
   for (PodState* pod : undecided(turn)) {
-    if (pod->admitted) {
-      try_to_resize(turn, *pod);
-    } else if (pod->record.wish) {
-      change_request(turn, *pod);
+    pod->resize.tried = turn.node.freed;
+    if (!pod->admitted) {
+      if (pod->record.wish) change_request(turn, *pod);
+    } else if (!pod->record.wish || !try_wish(turn, *pod)) {
+      if (is_left_over(turn.node, *pod)) go_on(turn, *pod);
     }
   }
 }

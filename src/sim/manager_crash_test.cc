@@ -40,7 +40,11 @@ std::vector<std::string> recover(Story story, Counts& counts) {
     ++counts.adopted;
     const auto record = records.find(ref.pod);
     if (record == records.end() || record->second.deleted_at != WallTime{}) continue;
-    if (record->second.pod.find(ref.container)->kind == Container::Kind::kSidecar) continue;
+    const Container* spec = record->second.pod.find(ref.container);
+    if (spec->kind == Container::Kind::kSidecar) continue;
+    // A resize may ask for a restart.
+    const bool resizing = record->second.wish.has_value() || is_resizing(record->second);
+    if (resizing && !spec->resize_policy.empty()) continue;
     const auto after = world.machine().containers().find(ref);
     if (after != world.machine().containers().end() && after->second.running &&
         after->second.attempt == container.attempt) {

@@ -201,7 +201,13 @@ std::vector<std::string> World::unsettled() const {
     found.push_back(fmt::format("pod {} is known and not in the store", uid));
   }
   for (const auto& [uid, pod] : node_.pods) {
-    if (is_resizing(pod.record)) found.push_back(fmt::format("pod {} is still being resized", uid));
+    // One that has strayed while all its CPUs are offline has to wait for them.
+    const bool is_lost =
+        std::any_of(pod.containers.begin(), pod.containers.end(),
+                    [](const auto& entry) { return entry.second.strayed.has_value(); });
+    if (is_resizing(pod.record) && !is_lost) {
+      found.push_back(fmt::format("pod {} is still being resized", uid));
+    }
     if (phase_of(pod) == "Running" && pod.record.wish && !pod.resize.verdict) {
       found.push_back(fmt::format("nobody has decided on the resize of pod {}", uid));
     }
