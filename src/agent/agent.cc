@@ -215,10 +215,10 @@ class Agent final : public ShellListener {
   }
 
   Brain brain() {
-    Brain brain{.step = [this](NodeState node, const Command& command, const Now& now) {
+    Brain brain{.step = [this](NodeState node, std::span<const Command> commands, const Now& now) {
       const auto begun = std::chrono::steady_clock::now();
-      Outcome outcome = step(rules_, std::move(node), command, now);
-      metrics_.stepped(command, outcome, now, std::chrono::steady_clock::now() - begun);
+      Outcome outcome = step(rules_, std::move(node), commands, now);
+      metrics_.stepped(commands, outcome, now, std::chrono::steady_clock::now() - begun);
       return outcome;
     }};
     if (settings_.is_checked) {

@@ -165,7 +165,7 @@ Metrics::~Metrics() = default;
 
 void Metrics::counted(const CountMetric& metric) { kept_->count(metric.name, metric.labels); }
 
-void Metrics::stepped(const Command& command, const Outcome& outcome, const Now& now,
+void Metrics::stepped(std::span<const Command> commands, const Outcome& outcome, const Now& now,
                       std::chrono::nanoseconds took) {
   const auto admissions =
       std::count_if(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
@@ -176,11 +176,16 @@ void Metrics::stepped(const Command& command, const Outcome& outcome, const Now&
   for (auto left = admissions; left > 0; --left) {
     kept_->admission->Observe(whole.count() / static_cast<double>(admissions));
   }
-  const auto* started = std::get_if<ContainerStarted>(&command);
-  if (started == nullptr || started->attempt != 0) return;
-  const auto pod = outcome.node.pods.find(started->container.pod);
+  for (const Command& command : commands) {
+    if (const auto* began = std::get_if<ContainerStarted>(&command)) started(*began, outcome, now);
+  }
+}
+
+void Metrics::started(const ContainerStarted& command, const Outcome& outcome, const Now& now) {
+  if (command.attempt != 0) return;
+  const auto pod = outcome.node.pods.find(command.container.pod);
   if (pod == outcome.node.pods.end()) return;
-  const auto container = pod->second.containers.find(started->container.container);
+  const auto container = pod->second.containers.find(command.container.container);
   if (container == pod->second.containers.end() || container->second.exclusive == 0) return;
   const std::chrono::duration<double> waited = now.wall - pod->second.record.created_at;
   // The clock on the wall may have been put back.

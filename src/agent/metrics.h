@@ -34,7 +34,7 @@ class Metrics {
 
   // After each step of the manager: how long it took, if pods were admitted or refused in
   // it, and how long a container has waited for CPUs of its own, if one has started.
-  void stepped(const Command& command, const Outcome& outcome, const Now& now,
+  void stepped(std::span<const Command> commands, const Outcome& outcome, const Now& now,
                std::chrono::nanoseconds took);
 
   // After each answer of the API. Verbs are those of Kubernetes ("get", "list", "watch", ...),
@@ -49,6 +49,8 @@ class Metrics {
   std::string text(const NodeState& node, const NodeFacts& facts) const;
 
  private:
+  void started(const ContainerStarted& command, const Outcome& outcome, const Now& now);
+
   struct Kept;
   std::unique_ptr<Kept> kept_;
 };

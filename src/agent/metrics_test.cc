@@ -42,6 +42,11 @@ class MetricsTest : public testing::Test {
     return outcome;
   }
 
+  void stepped(const Command& command, const Outcome& outcome, const Now& now,
+               std::chrono::nanoseconds took) {
+    metrics_.stepped(std::span(&command, 1), outcome, now, took);
+  }
+
   Topology topology_;
   NodeSetup setup_;
   NodeFacts facts_{.setup = setup_, .name = "host", .version = "1.2.3"};
@@ -140,8 +145,8 @@ TEST_F(MetricsTest, AStepThatAdmitsPodsIsTimedForEachOfThem) {
   Outcome outcome;
   outcome.effects = {CountMetric{"kubelet_topology_manager_admission_requests_total", {}},
                      CountMetric{"kubelet_topology_manager_admission_requests_total", {}}};
-  metrics_.stepped(PodSaved{}, outcome, {}, 1ms);
-  metrics_.stepped(PodSaved{}, {}, {}, 1h);
+  stepped(PodSaved{}, outcome, {}, 1ms);
+  stepped(PodSaved{}, {}, {}, 1h);
   EXPECT_THAT(text(), HasSubstr("\nkubelet_topology_manager_admission_duration_ms_count 2\n"));
   EXPECT_THAT(text(), HasSubstr("\nkubelet_topology_manager_admission_duration_ms_sum 1\n"));
   EXPECT_THAT(text(), HasSubstr("duration_ms_bucket{le=\"0.4\"} 0\n"));
@@ -149,22 +154,22 @@ TEST_F(MetricsTest, AStepThatAdmitsPodsIsTimedForEachOfThem) {
 }
 
 TEST_F(MetricsTest, TheFirstStartOnExclusiveCpusEndsTheWaitForThem) {
-  metrics_.stepped(kStarted, started(2, 1000ms), {.wall = 1020ms}, 0ns);
+  stepped(kStarted, started(2, 1000ms), {.wall = 1020ms}, 0ns);
   EXPECT_THAT(text(), HasSubstr("\ncorehold_exclusive_grant_seconds_count 1\n"));
   EXPECT_THAT(text(), HasSubstr("\ncorehold_exclusive_grant_seconds_sum 0.02\n"));
 }
 
 TEST_F(MetricsTest, AClockThatWasPutBackGivesNoNegativeWait) {
-  metrics_.stepped(kStarted, started(2, 5000ms), {.wall = 1000ms}, 0ns);
+  stepped(kStarted, started(2, 5000ms), {.wall = 1000ms}, 0ns);
   EXPECT_THAT(text(), HasSubstr("\ncorehold_exclusive_grant_seconds_sum 0\n"));
 }
 
 TEST_F(MetricsTest, OtherStartsAreNoGrants) {
-  metrics_.stepped(kStarted, started(0, 1000ms), {.wall = 1020ms}, 0ns);
+  stepped(kStarted, started(0, 1000ms), {.wall = 1020ms}, 0ns);
   ContainerStarted again = kStarted;
   again.attempt = 1;
-  metrics_.stepped(again, started(2, 1000ms), {.wall = 1020ms}, 0ns);
-  metrics_.stepped(kStarted, {}, {.wall = 1020ms}, 0ns);
+  stepped(again, started(2, 1000ms), {.wall = 1020ms}, 0ns);
+  stepped(kStarted, {}, {.wall = 1020ms}, 0ns);
   EXPECT_THAT(text(), HasSubstr("\ncorehold_exclusive_grant_seconds_count 0\n"));
 }
 

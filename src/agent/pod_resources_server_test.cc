@@ -41,7 +41,7 @@ class PodResourcesServerTest : public testing::Test {
     limits_.linger = 0ms;
     loop_thread_ = std::thread([this] { loop_.run(); });
   }
-  ~PodResourcesServerTest() override {
+  void TearDown() override {
     if (loop_thread_.joinable()) {
       on_loop([this] { server_.reset(); });
       stop_loop();
@@ -269,6 +269,7 @@ TEST_F(PodResourcesServerTest, EveryAnswerIsOfOneMomentWhilePodsComeAndGo) {
   std::atomic<bool> is_over = false;
   std::atomic<int> wrong = 0;
   std::vector<std::thread> clients;
+  clients.reserve(kClients);
   for (int i = 0; i < kClients; ++i) {
     clients.emplace_back([&] {
       const auto stub = client();
@@ -294,9 +295,11 @@ TEST_F(PodResourcesServerTest, EveryAnswerIsOfOneMomentWhilePodsComeAndGo) {
 
 TEST_F(PodResourcesServerTest, EndsWhileItIsBeingAsked) {
   listen();
+  constexpr int kClients = 4;
   std::vector<std::thread> clients;
+  clients.reserve(kClients);
   std::atomic<int> served = 0;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < kClients; ++i) {
     clients.emplace_back([&] {
       const auto stub = client();
       v1::ListPodResourcesResponse answer;

@@ -30,9 +30,8 @@ void Shell::submit(Command command) {
   if (is_busy_) return;
   is_busy_ = true;
   while (!queue_.empty()) {
-    const Command next = std::move(queue_.front());
-    queue_.pop_front();
-    take(next);
+    const std::vector<Command> come = std::exchange(queue_, {});
+    take(come);
   }
   is_busy_ = false;
 }
@@ -49,9 +48,13 @@ void Shell::exited(const ContainerRef& container, int attempt, const RuntimeExit
       .container = container, .attempt = attempt, .exit = exit_of(exit, started_at)});
 }
 
-void Shell::take(const Command& command) {
-  if (parts_.log.is_on(LogLevel::kDebug)) parts_.log.debug("command", fields_of(command, node_));
-  Outcome outcome = brain_.step(std::move(node_), command, parts_.now());
+void Shell::take(std::span<const Command> commands) {
+  if (parts_.log.is_on(LogLevel::kDebug)) {
+    for (const Command& command : commands) {
+      parts_.log.debug("command", fields_of(command, node_));
+    }
+  }
+  Outcome outcome = brain_.step(std::move(node_), commands, parts_.now());
   node_ = std::move(outcome.node);
   ++version_;
   check();

@@ -2,16 +2,18 @@
 //
 // The shell around the manager: commands in a queue, one step() after the other, the
 // effects of each run in order before the next. It decides nothing. Results come back as
-// commands at the end of the queue, whether the runtime answers at once or later.
+// commands at the end of the queue, whether the runtime answers at once or later; those
+// that have come by the next step are taken together, so that what an effect on each of
+// many containers brings back costs one look at the node and not one for each.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,7 @@ namespace corehold {
 
 // The manager, as the shell calls it.
 struct Brain {
-  std::function<Outcome(NodeState, const Command&, const Now&)> step{};
+  std::function<Outcome(NodeState, std::span<const Command>, const Now&)> step{};
   // Every broken promise; null: nobody asks.
   std::function<std::vector<std::string>(const NodeState&)> violations{};
 };
@@ -61,7 +63,7 @@ class Shell {
   void exited(const ContainerRef& container, int attempt, const RuntimeExit& exit);
 
   const NodeState& node() const { return node_; }
-  // How many commands there have been: what is shown of the node changes only with it.
+  // How many steps there have been: what is shown of the node changes only with it.
   std::uint64_t version() const { return version_; }
 
  private:
@@ -70,7 +72,7 @@ class Shell {
     boost::asio::steady_timer timer;
   };
 
-  void take(const Command& command);
+  void take(std::span<const Command> commands);
   void check();
   void run(const Effect& effect);
   void warn(const Effect& effect, const Error& error);
@@ -95,7 +97,7 @@ class Shell {
   Brain brain_;
   NodeState node_;
   ShellParts parts_;
-  std::deque<Command> queue_{};
+  std::vector<Command> queue_{};
   bool is_busy_ = false;
   std::uint64_t version_ = 0;
   std::map<TimerKey, Timer> timers_{};

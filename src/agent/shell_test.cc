@@ -26,16 +26,22 @@ class ShellTest : public Test {
 
   Shell& shell() {
     if (!shell_) {
-      const Brain brain{
-          .step =
-              [this](NodeState node, const Command& command, const Now&) {
-                diary_.push_back(std::string("step ") + std::string(name_of(command)));
-                commands_.push_back(command);
-                Outcome outcome{.node = std::move(node)};
-                outcome.effects = std::move(script_[name_of(command)]);
-                return outcome;
-              },
-          .violations = violations_};
+      const Brain brain{.step =
+                            [this](NodeState node, std::span<const Command> commands, const Now&) {
+                              std::string line = "step";
+                              Outcome outcome{.node = std::move(node)};
+                              for (const Command& command : commands) {
+                                line += fmt::format(" {}", name_of(command));
+                                commands_.push_back(command);
+                                for (Effect& effect : script_[name_of(command)]) {
+                                  outcome.effects.push_back(std::move(effect));
+                                }
+                                script_.erase(name_of(command));
+                              }
+                              diary_.push_back(line);
+                              return outcome;
+                            },
+                        .violations = violations_};
       shell_.emplace(brain, node_,
                      ShellParts{.loop = loop_,
                                 .runtime = runtime_,
@@ -78,13 +84,13 @@ class ShellTest : public Test {
 
 const ContainerRef kMain{.pod = "u1", .container = "main"};
 
-TEST_F(ShellTest, RunsEffectsInOrderBeforeTheNextCommand) {
+TEST_F(ShellTest, RunsEffectsInOrderAndThenTakesWhatCameOfThemTogether) {
   script_["DeletePod"] = {PersistCheckpoint{.revision = 7}, SetCpuset{.container = kMain},
                           EmitEvent{.reason = "Done"}};
   shell().submit(DeletePod{.uid = "u1"});
   EXPECT_EQ(diary_, (std::vector<std::string>{"step DeletePod", "checkpoint", "update main to ",
-                                              "event Done", "changed", "step CheckpointSaved",
-                                              "changed", "step CpusetApplied", "changed"}));
+                                              "event Done", "changed",
+                                              "step CheckpointSaved CpusetApplied", "changed"}));
 }
 
 TEST_F(ShellTest, TakesTheAnswersOfASlowRuntimeWhenTheyCome) {

@@ -37,7 +37,14 @@ class StaticPodsAsked : public testing::Test, public ShellListener {
   void counted(const CountMetric&) override {}
   void changed(const NodeState&) override { pods_.look(); }
 
-  Outcome step(NodeState node, const Command& command) {
+  Outcome step(NodeState node, std::span<const Command> commands) {
+    Outcome outcome{.node = std::move(node)};
+    for (const Command& command : commands) {
+      outcome.effects.emplace_back(taken(outcome.node, command));
+    }
+    return outcome;
+  }
+  Reply taken(NodeState& node, const Command& command) {
     RequestId request = 0;
     const bool fails = failures_ > 0;
     if (const auto* create = std::get_if<CreatePod>(&command)) {
@@ -54,7 +61,7 @@ class StaticPodsAsked : public testing::Test, public ShellListener {
     Reply reply{.request = request};
     if (fails) reply.error = Error{Code::kIo, "the disk is full"};
     failures_ -= fails ? 1 : 0;
-    return {.node = std::move(node), .effects = {reply}};
+    return reply;
   }
   void write(const std::string& name) const {
     std::ofstream(directory_ / (name + ".yaml"))
@@ -78,8 +85,8 @@ class StaticPodsAsked : public testing::Test, public ShellListener {
   std::vector<std::string> asked_;
   int failures_ = 0;
   Requests requests_;
-  Shell shell_{{.step = [this](NodeState node, const Command& command,
-                               const Now&) { return step(std::move(node), command); }},
+  Shell shell_{{.step = [this](NodeState node, std::span<const Command> commands,
+                               const Now&) { return step(std::move(node), commands); }},
                {},
                {.loop = loop_,
                 .runtime = runtime_,

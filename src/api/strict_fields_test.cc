@@ -27,7 +27,7 @@ class ReadObject : public testing::Test {
 
   // What is read for a spec.
   std::string spec(std::string_view text) {
-    const std::string all = read(R"({"spec":)" + std::string(text) + "}");
+    std::string all = read(R"({"spec":)" + std::string(text) + "}");
     constexpr std::string_view kBefore = R"({"kind":"Pod","apiVersion":"v1","metadata":{},"spec":)";
     if (!all.starts_with(kBefore)) return all;
     const std::size_t end = all.rfind(R"(,"status")");

@@ -74,9 +74,14 @@ struct Dispatch {
 }  // namespace
 
 Outcome step(const ManagerRules& rules, NodeState node, const Command& command, const Now& now) {
+  return step(rules, std::move(node), std::span(&command, 1), now);
+}
+
+Outcome step(const ManagerRules& rules, NodeState node, std::span<const Command> commands,
+             const Now& now) {
   Outcome outcome{.node = std::move(node)};
   Turn turn{.rules = rules, .node = outcome.node, .now = now, .effects = outcome.effects};
-  std::visit(Dispatch{turn}, command);
+  for (const Command& command : commands) std::visit(Dispatch{turn}, command);
   converge(turn);
   return outcome;
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct Outcome {
 // The first command of a life is Recover, on a NodeState of which only `bookings` are set:
 // the books of the node when nobody is there.
 Outcome step(const ManagerRules& rules, NodeState node, const Command& command, const Now& now);
+
+// Several that have come together: each is taken in its turn, and only then is it decided
+// what follows, once for all.
+Outcome step(const ManagerRules& rules, NodeState node, std::span<const Command> commands,
+             const Now& now);
 
 // Every broken promise: those of the State (state/invariants.h), and two containers that
 // may run on a CPU that one of them holds. Empty when all is well.

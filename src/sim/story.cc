@@ -124,11 +124,24 @@ bool Story::act() {
   const std::vector<World::Move> moves = world_.moves();
   if (!moves.empty() && dice_.chance(85)) {
     const auto which = dice_.roll(0, static_cast<int>(moves.size()) - 1);
-    make(moves[static_cast<std::size_t>(which)]);
+    const World::Move& move = moves[static_cast<std::size_t>(which)];
+    if (move.arrives && dice_.chance(30)) {
+      make_together(moves);
+    } else {
+      make(move);
+    }
   } else {
     happen();
   }
   return world_.is_sound();
+}
+
+void Story::make_together(const std::vector<World::Move>& moves) {
+  std::vector<World::Move> some;
+  for (const World::Move& move : moves) {
+    if (move.arrives && dice_.chance(70)) some.push_back(move);
+  }
+  if (!some.empty()) world_.make_together(some);
 }
 
 void Story::make(const World::Move& move) {

@@ -59,6 +59,7 @@ class Story {
   bool act();
   // Makes a move of the world; an effect may fail.
   void make(const World::Move& move);
+  void make_together(const std::vector<World::Move>& moves);
   // A person asks for something, a container ends, or something goes wrong.
   void happen();
 

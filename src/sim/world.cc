@@ -52,10 +52,12 @@ void World::crash() {
   timers_.clear();
 }
 
-void World::send(const Command& command) {
-  Outcome outcome = step(*rules_, std::move(node_), command, now_);
+void World::send(const Command& command) { take(std::span(&command, 1)); }
+
+void World::take(std::span<const Command> commands) {
+  Outcome outcome = step(*rules_, std::move(node_), commands, now_);
   node_ = std::move(outcome.node);
-  ++commands_;
+  commands_ += commands.size();
   for (const std::string& violation : violations(*rules_, node_)) breaches_.push_back(violation);
   for (Effect& effect : outcome.effects) hand_on(std::move(effect));
 }
@@ -100,10 +102,22 @@ void World::make(const Move& move, Fault fault) {
     if (lane.effects.empty() && lane.results.empty()) lanes_.erase(move.lane);
     return;
   }
-  const Command command = std::move(lane.results.front());
+  send(arrived(move.lane));
+}
+
+void World::make_together(const std::vector<Move>& moves) {
+  std::vector<Command> commands;
+  commands.reserve(moves.size());
+  for (const Move& move : moves) commands.push_back(arrived(move.lane));
+  take(commands);
+}
+
+Command World::arrived(const ContainerRef& key) {
+  Lane& lane = lanes_.at(key);
+  Command command = std::move(lane.results.front());
   lane.results.pop_front();
-  if (lane.effects.empty() && lane.results.empty()) lanes_.erase(move.lane);
-  send(command);
+  if (lane.effects.empty() && lane.results.empty()) lanes_.erase(key);
+  return command;
 }
 
 void World::wait(std::chrono::milliseconds time) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ class World {
   // The effect that a move would do; null for a result that arrives.
   const Effect* effect_of(const Move& move) const;
   void make(const Move& move, Fault fault);
+  // Results that arrive so close to each other that the agent takes them together.
+  // REQUIRES: each arrives, and each in a lane of its own.
+  void make_together(const std::vector<Move>& moves);
 
   // A command from a person. Answers are kept by request.
   void send(const Command& command);
@@ -78,6 +82,8 @@ class World {
     std::deque<Command> results{};
   };
 
+  Command arrived(const ContainerRef& lane);
+  void take(std::span<const Command> commands);
   void hand_on(Effect effect);
   bool run_lanes();
   bool run_timers();

@@ -238,9 +238,12 @@ Result<std::size_t> kill_members(const std::function<Result<std::set<pid_t>>()>&
   return alive.size();
 }
 
-std::string boot_id() {
-  const auto text = read_kernel_file("/proc/sys/kernel/random/boot_id");
-  return text ? *text : "";
+const std::string& boot_id() {
+  static const std::string kId = [] {
+    const auto text = read_kernel_file("/proc/sys/kernel/random/boot_id");
+    return text ? *text : "";
+  }();
+  return kId;
 }
 
 }  // namespace corehold

@@ -81,6 +81,6 @@ Result<std::size_t> kill_members(const std::function<Result<std::set<pid_t>>()>&
 
 // Names this boot of the machine: start times of different boots say nothing. "" when
 // the kernel does not tell.
-std::string boot_id();
+const std::string& boot_id();
 
 }  // namespace corehold
