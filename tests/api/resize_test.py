@@ -106,8 +106,8 @@ class ResizeTest(unittest.TestCase):
         return [e["reason"] for e in found if e["reason"].startswith("Resize")]
 
 
-class WorkedExample(ResizeTest):
-    def test_is_what_the_design_says(self):
+class Granted(ResizeTest):
+    def test_the_worked_example_is_what_the_design_says(self):
         version = self.agent.get(PODS).json["metadata"]["resourceVersion"]
         watch = self.agent.watch(PODS, resourceVersion=version)
         self.create("db", 2)
@@ -183,6 +183,57 @@ class WorkedExample(ResizeTest):
             own = self.settled("db")["status"]["containerStatuses"][0]
             for field in ("state", "restartCount", "containerID"):
                 self.assertEqual(own[field], before[field])
+
+    def test_a_container_that_wants_to_be_restarted_is(self):
+        body = pod("db", 2)
+        body["spec"]["containers"][0]["resizePolicy"] = [
+            {"resourceName": "cpu", "restartPolicy": "RestartContainer"}
+        ]
+        self.assertEqual(self.agent.ask("POST", PODS, body).code, 201)
+        self.settled("db")
+        self.resize("db", 4)
+        self.agent.wait_for(
+            f"{PODS}/db", lambda a: a.json["status"]["containerStatuses"][0]["restartCount"] == 1
+        )
+        self.assertEqual(self.settled("db")["status"]["containerStatuses"][0]["restartCount"], 1)
+        self.assertEqual(self.assigned("db"), "0-3")
+
+    def test_sidecars_are_resized_and_plain_init_containers_are_not(self):
+        body = pod("db", 2)
+        limits = {"limits": {"cpu": "2", "memory": "64Mi"}}
+        body["spec"]["initContainers"] = [
+            {"name": "proxy", "restartPolicy": "Always", "command": ["serve"], "resources": limits},
+            {"name": "setup", "command": ["true"], "resources": limits},
+        ]
+        self.assertEqual(self.agent.ask("POST", PODS, body).code, 201)
+        self.settled("db")
+
+        def resize(name):
+            main = cpu(4)["spec"]["containers"][0]
+            return self.agent.patch(
+                f"{PODS}/db/resize", {"spec": {"initContainers": [{**main, "name": name}]}}, STRATEGIC
+            )
+
+        self.assertEqual(resize("proxy").code, 200)
+        self.agent.wait_for(
+            f"{PODS}/db",
+            lambda a: a.json["status"]["initContainerStatuses"][0]["resources"]["limits"]["cpu"] == "4",
+        )
+        refused = resize("setup")
+        self.assertEqual((refused.code, refused.json["reason"]), (403, "Forbidden"))
+        self.assertIn("requires features InPlacePodVerticalScalingInitContainers", refused.json["message"])
+
+    def test_a_pod_that_has_ended_only_takes_note(self):
+        body = pod("job", 2, command=["true"])
+        body["spec"]["restartPolicy"] = "Never"
+        self.assertEqual(self.agent.ask("POST", PODS, body).code, 201)
+        ended = lambda a: a.json["status"]["phase"] == "Succeeded"
+        self.agent.wait_for(f"{PODS}/job", ended)
+        self.assertEqual(summary(self.resize("job", 64)), ("64", "2", "2", "", ""))
+        self.agent.stop()
+        self.agent.start()
+        shown = self.agent.wait_for(f"{PODS}/job", ended).json
+        self.assertEqual(summary(shown), ("64", "2", "2", "", ""))
 
 
 class Deferred(ResizeTest):
@@ -374,7 +425,7 @@ class Recorded(unittest.TestCase):
         self.create("r-g", {"limits": large})
         self.create("r-be", {})
         self.create("r-b", {"requests": {"cpu": "1", "memory": "256Mi"}, "limits": large})
-        pod_level = {"limits": {"cpu": "4", "memory": "2Gi"}}
+        pod_level = {key: {"cpu": "4", "memory": "2Gi"} for key in ("limits", "requests")}
         self.create("r-n1", {"limits": large}, {"initContainers": [small], "resources": pod_level})
 
     def create(self, name, resources, more=None):
@@ -398,7 +449,7 @@ class Recorded(unittest.TestCase):
                 if request["method"] == "PUT":
                     body = self.agent.get(request["path"]).json
                     body["metadata"]["resourceVersion"] = "1"
-                kind = request["headers"].get("Content-Type", "application/json")
+                kind = request.get("headers", {}).get("Content-Type", "application/json")
                 answer = self.agent.ask(request["method"], request["path"], body, kind)
                 self.assertEqual(answer.code, response["code"], answer.text)
                 if answer.code == 200:

@@ -166,31 +166,38 @@ def cpus(amount):
 
 
 def resizing(session):
+    """In a namespace of its own, so that its events are not among those of others."""
     shown = ("{.spec.containers[0].resources.requests.cpu} "
              "{.status.containerStatuses[0].allocatedResources.cpu} "
              "{.status.containerStatuses[0].resources.limits.cpu}")
-    refusal = '{.status.conditions[?(@.type=="PodResizePending")].reason}'
-    ask = "get pod web -o jsonpath='%s'"
+    refusal = '{.status.conditions[?(@.type=="PodResizePending")].%s}'
+    ask = "get pod web -n sizes -o jsonpath='%s'"
+    patch = "patch pod web -n sizes --subresource resize"
+
+    def becomes(text, path):
+        eventually(lambda: session.quietly(ask % path) == text, lambda: text)
+
     session.title("resize")
-    session.run(f"patch pod web --subresource resize -p '{cpus(4)}'")
-    eventually(lambda: session.quietly(ask % shown) == "4 4 4", lambda: "it has 4 CPUs")
-    session.run(f"patch pod web --subresource resize -p '{cpus(4)}'")
-    session.run(ask % (shown + "{\"\\n\"}"))
-    session.run(f"patch pod web --subresource resize -p '{cpus(64)}'")
-    eventually(lambda: session.quietly(ask % refusal) == "Infeasible", lambda: "64 are too many")
-    session.run("get pod web")
-    session.run(ask % (shown + "{\"\\n\"}" + refusal.replace("].reason", "].message") + "{\"\\n\"}"))
-    session.run("patch pod web --subresource resize --type json -p '["
+    session.quietly("create -n sizes -f web.yaml")
+    becomes("2 2 2", shown)
+    session.run(f"{patch} -p '{cpus(4)}'")
+    becomes("4 4 4", shown)
+    session.run(f"{patch} -p '{cpus(4)}'")
+    session.run(f"{patch} -p '{cpus(64)}'")
+    becomes("Infeasible", refusal % "reason")
+    session.run("get pod web -n sizes")
+    session.run(ask % (shown + '{"\\n"}' + refusal % "message" + '{"\\n"}'))
+    session.run(f"{patch} --type json -p '["
                 '{"op":"replace","path":"/spec/containers/0/resources/limits/cpu","value":"2"},'
                 '{"op":"replace","path":"/spec/containers/0/resources/requests/cpu","value":"2"}]\'')
-    eventually(lambda: session.quietly(ask % shown) == "2 2 2", lambda: "it has 2 CPUs again")
-    session.run("patch pod web --subresource resize -p '" + cpus(1).replace('"limits"', '"requests"')
-                + "'")
-    session.run(f"patch pod web --subresource resize --dry-run=server -p '{cpus(4)}'")
-    session.run(f"patch pod nope --subresource resize -p '{cpus(4)}'")
-    session.run("get pod web --subresource resize")
-    session.run("get events --field-selector involvedObject.name=web -o custom-columns=R:.reason,"
-                "T:.type --sort-by=.metadata.name")
+    becomes("2 2 2", shown)
+    session.run(patch + ' -p \'{"spec":{"containers":[{"name":"main","resources":'
+                '{"requests":{"cpu":"1"}}}]}}\'')
+    session.run(f"{patch} --dry-run=server -p '{cpus(4)}'")
+    session.run(f"patch pod nope -n sizes --subresource resize -p '{cpus(4)}'")
+    session.run("get pod web -n sizes --subresource resize")
+    session.run("get events -n sizes -o custom-columns=R:.reason,T:.type,M:.message")
+    session.quietly("delete pod web -n sizes --now")
 
 
 def logs(session):
@@ -286,12 +293,11 @@ def whole_session(session):
     describing(session)
     if session.has("1.32"):
         server_side(session)
+        resizing(session)
     else:
         session.quietly(f"apply {flags} -f cache.yaml")
     creating(session, flags)
     changing(session)
-    if session.has("1.32"):
-        resizing(session)
     logs(session)
     watching(session)
     events(session)
