@@ -153,7 +153,8 @@ std::vector<std::string_view> missing_features(const json::object& old, const js
 
 json::object with_resources_of(const json::object& old, const json::object& next) {
   json::object pod = old;
-  for (const std::string_view field : {"name", "namespace", "uid", "resourceVersion"}) {
+  for (const std::string_view field :
+       {"name", "namespace", "uid", "resourceVersion", "managedFields"}) {
     copy_field(look_object_or_empty(next, {"metadata"}), made_object(pod, "metadata"), field);
   }
   json::object& spec = made_object(pod, "spec");

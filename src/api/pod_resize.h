@@ -17,9 +17,9 @@ namespace corehold {
 // All REQUIRE pods with all their defaults, in canonical form (typed_reader.h).
 
 // `old` with the resources of `next`, by the names of the containers, and with what of its
-// metadata says which pod is meant. resizePolicy, and containers that `old` lacks, are taken
-// too, so that check_pod_resize() refuses them; all else of `next` is dropped. May not be
-// canonical.
+// metadata says which pod is meant and who wrote which fields. resizePolicy, and containers that
+// `old` lacks, are taken too, so that check_pod_resize() refuses them; all else of `next` is
+// dropped. May not be canonical.
 boost::json::object with_resources_of(const boost::json::object& old,
                                       const boost::json::object& next);
 

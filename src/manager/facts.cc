@@ -36,6 +36,17 @@ std::optional<CpuSet> own_cpus(const NodeState& node, const ContainerRef& ref) {
   return booked == nullptr ? holding->assigned : holding->assigned & booked->assigned;
 }
 
+// The CPUs that a container in the middle of a resize can run on whatever has become of what
+// the runtime was asked for.
+CpuSet surely_on(const std::string& name, const ContainerState& state, const PodState& pod) {
+  if (state.stage == Stage::kStarting) return state.asked.value_or(CpuSet{});
+  CpuSet cpus = state.confirmed;
+  if (state.asked) cpus &= *state.asked;
+  // How far the last try got is not known: it is told of nothing new.
+  if (!state.terms && pod.told && pod.told->contains(name)) cpus &= pod.told->at(name).cpus;
+  return cpus;
+}
+
 // cgroup v1 shares for a request, as the kubelet computes them.
 int cpu_shares(const Container& container) {
   constexpr std::int64_t kLeast = 2;
@@ -152,8 +163,7 @@ AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const 
   if (const ContainerResize* shrink = shrink_of(pod, ref.container)) {
     cpus &= shrink->after;
   } else if (state.stage != Stage::kIdle && pod.record.containers.at(ref.container).actual) {
-    const bool starts = state.stage == Stage::kStarting && state.asked;
-    cpus &= (starts ? *state.asked : state.confirmed) | node.offline;
+    cpus &= surely_on(ref.container, state, pod) | node.offline;
   }
   return {.cpus = cpus, .mems = rules.admission.topology.nodes_of(cpus)};
 }

@@ -49,23 +49,22 @@ bool uses_pod_level(const Pod& pod, const PodGates& gates) {
   return !gates.pod_level_resources_fix_kubelet_qos_class || has_pod_level_resources(pod);
 }
 
-QosClass computed_qos(const Pod& pod, const PodGates& gates) {
-  Totals requests;
-  Totals limits;
-  bool all_limited = true;
-  if (uses_pod_level(pod, gates)) {
-    requests.add(pod.resources->requests);
-    if (!pod.resources->limits.empty()) all_limited = limits.add(pod.resources->limits);
-  } else {
-    for (const auto* list : {&pod.containers, &pod.init_containers}) {
-      for (const Container& container : *list) {
-        requests.add(container.resources.requests);
-        if (!limits.add(container.resources.limits)) all_limited = false;
-      }
-    }
-  }
-  if (requests.empty() && limits.empty()) return QosClass::kBestEffort;
-  return all_limited && requests == limits ? QosClass::kGuaranteed : QosClass::kBurstable;
+// Whether it has CPU and memory, and is limited to just what it requests.
+bool is_guaranteed(const Container& container) {
+  const auto same = [&](std::string_view resource) {
+    const auto request = container.resources.requests.find(resource);
+    if (request == container.resources.requests.end() || request->second.sign() <= 0) return false;
+    const auto limit = container.resources.limits.find(resource);
+    return limit != container.resources.limits.end() && limit->second == request->second;
+  };
+  return same(kCpu) && same(kMemory);
+}
+
+// What nearly all Guaranteed pods are, found without adding up: each container is.
+bool is_plainly_guaranteed(const Pod& pod) {
+  return !pod.containers.empty() &&
+         std::all_of(pod.containers.begin(), pod.containers.end(), is_guaranteed) &&
+         std::all_of(pod.init_containers.begin(), pod.init_containers.end(), is_guaranteed);
 }
 
 std::optional<QosClass> class_named(std::string_view name) {
@@ -100,14 +99,40 @@ bool has_pod_level_resources(const Pod& pod) {
          (has_pod_level(pod.resources->requests) || has_pod_level(pod.resources->limits));
 }
 
+QosClass qos_by_resources(const Pod& pod, const PodGates& gates) {
+  Totals requests;
+  Totals limits;
+  bool all_limited = true;
+  const bool by_pod = uses_pod_level(pod, gates);
+  if (!by_pod && is_plainly_guaranteed(pod)) return QosClass::kGuaranteed;
+  if (by_pod) {
+    requests.add(pod.resources->requests);
+    if (!pod.resources->limits.empty()) all_limited = limits.add(pod.resources->limits);
+  } else {
+    for (const auto* list : {&pod.containers, &pod.init_containers}) {
+      for (const Container& container : *list) {
+        requests.add(container.resources.requests);
+        if (!limits.add(container.resources.limits)) all_limited = false;
+      }
+    }
+  }
+  if (requests.empty() && limits.empty()) return QosClass::kBestEffort;
+  return all_limited && requests == limits ? QosClass::kGuaranteed : QosClass::kBurstable;
+}
+
 QosClass qos_class(const Pod& pod, const PodGates& gates) {
   if (const auto stated = class_named(pod.qos_class)) return *stated;
-  return computed_qos(pod, gates);
+  return qos_by_resources(pod, gates);
 }
 
 std::int64_t exclusive_cpus(const Pod& pod, const Container& container, const PodGates& gates) {
   if (qos_class(pod, gates) != QosClass::kGuaranteed) return 0;
   if (gates.pod_level_resources && has_pod_level_resources(pod)) return 0;
+  return exclusive_cpus(QosClass::kGuaranteed, container);
+}
+
+std::int64_t exclusive_cpus(QosClass qos, const Container& container) {
+  if (qos != QosClass::kGuaranteed) return 0;
   const Quantity request = container.request(kCpu);
   if (request.sign() <= 0 || !request.is_integral_cpu()) return 0;
   return request.value();

@@ -31,10 +31,15 @@ bool has_pod_level_resources(const Pod& pod);
 // status.qosClass if it holds a class, else what the resources say.
 QosClass qos_class(const Pod& pod, const PodGates& gates);
 
+// What the resources say, whatever status.qosClass holds.
+QosClass qos_by_resources(const Pod& pod, const PodGates& gates);
+
 // How many CPUs the container gets for itself; 0: it runs on the shared CPUs. Only
 // integral requests of Guaranteed pods count, and none of a pod with pod-level
 // resources while that gate is on.
 std::int64_t exclusive_cpus(const Pod& pod, const Container& container, const PodGates& gates);
+// The same of a pod that is known to have no pod-level resources and to be of this class.
+std::int64_t exclusive_cpus(QosClass qos, const Container& container);
 
 // What containers started one after the other use together at the most: an init container
 // has ended when the next one starts, sidecars and containers go on.

@@ -201,7 +201,15 @@ Quantity::BigInt Quantity::rounded(int exponent) const {
 std::optional<std::int64_t> Quantity::scaled(int exponent) const {
   constexpr int kMaxInt64Digits = 19;
   if (sign() == 0) return 0;
-  if (exponent_ - exponent > kMaxInt64Digits) return std::nullopt;
+  const int shift = exponent_ - exponent;
+  if (shift > kMaxInt64Digits) return std::nullopt;
+  if (!long_ && shift >= 0) {
+    std::int64_t number = small_;
+    for (int i = 0; i < shift; ++i) {
+      if (__builtin_mul_overflow(number, std::int64_t{10}, &number)) return std::nullopt;
+    }
+    return number;
+  }
   const Number number = rounded(exponent).number;
   if (!fits_64_bits(number)) return std::nullopt;
   return static_cast<std::int64_t>(number);

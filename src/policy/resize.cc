@@ -188,8 +188,9 @@ Plan finish_shrink(const State& state, const std::string& pod_uid, const std::st
     const auto part = heir.from.find(container);
     const Holding* own = state.find({pod_uid, heir.container});
     if (part == heir.from.end() || own == nullptr) continue;
-    plan.edits.emplace_back(Reassign{{pod_uid, heir.container}, own->assigned | part->second});
-    freed -= part->second;
+    const CpuSet given = freed & part->second;
+    plan.edits.emplace_back(Reassign{{pod_uid, heir.container}, own->assigned | given});
+    freed -= given;
   }
   plan.edits.emplace_back(SetShared{state.shared | freed});
   return plan;

@@ -9,15 +9,6 @@
 namespace corehold {
 namespace {
 
-// What the resources say, whatever class the status still holds.
-QosClass qos_by_resources(const Pod& pod, const PodGates& gates) {
-  if (pod.qos_class.empty()) return qos_class(pod, gates);
-  const Pod bare{.init_containers = pod.init_containers,
-                 .containers = pod.containers,
-                 .resources = pod.resources};
-  return qos_class(bare, gates);
-}
-
 class ResizeChecker {
  public:
   ResizeChecker(const AdmissionRules& rules, const ResizeGates& gates, const ResizeTerms* terms,
@@ -27,7 +18,8 @@ class ResizeChecker {
         terms_(terms),
         bookings_(bookings),
         now_(now),
-        wanted_(wanted) {}
+        wanted_(wanted),
+        qos_(qos_class(now, rules.pod_gates)) {}
 
   std::optional<ResizeRefusal> run() const {
     if (auto refusal = check_pod()) return refusal;
@@ -70,10 +62,9 @@ class ResizeChecker {
     if (has_pod_level_resources(now_) || has_pod_level_resources(wanted_)) {
       return refuse(nullptr, "pods with pod-level resources cannot be resized", "");
     }
-    const QosClass qos = qos_class(now_, rules_.pod_gates);
     const QosClass then = qos_by_resources(wanted_, rules_.pod_gates);
-    if (then == qos) return std::nullopt;
-    std::string detail = fmt::format("it is {} and would be {}", name_of(qos), name_of(then));
+    if (then == qos_) return std::nullopt;
+    std::string detail = fmt::format("it is {} and would be {}", name_of(qos_), name_of(then));
     for (const Container* container : in_starting_order(wanted_)) {
       for (const std::string_view resource : {kCpu, kMemory}) {
         const Quantity request = container->request(resource);
@@ -93,8 +84,8 @@ class ResizeChecker {
     }
     if (auto refusal = check_memory(from, to)) return refusal;
     if (terms_ == nullptr) return std::nullopt;
-    const std::int64_t had = exclusive_cpus(now_, from, rules_.pod_gates);
-    const std::int64_t has = exclusive_cpus(wanted_, to, rules_.pod_gates);
+    const std::int64_t had = exclusive_cpus(qos_, from);
+    const std::int64_t has = exclusive_cpus(qos_, to);
     if (had == 0 && has == 0) return std::nullopt;
     if (!gates_.exclusive_cpus && from.request(kCpu) != to.request(kCpu)) {
       return refuse(&to,
@@ -161,6 +152,7 @@ class ResizeChecker {
   const Bookings& bookings_;
   const Pod& now_;
   const Pod& wanted_;
+  const QosClass qos_;  // now, and afterwards too
 };
 
 }  // namespace

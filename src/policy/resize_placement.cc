@@ -14,6 +14,12 @@ namespace {
 constexpr std::string_view kNoLocality = "Resources cannot be allocated with Topology locality";
 constexpr std::size_t kMostOrdered = 4;  // growing containers of which every order is tried
 
+// Only Guaranteed pods have CPUs to be resized.
+int cpus_wanted(const Container& container) {
+  return static_cast<int>(
+      std::min<std::int64_t>(exclusive_cpus(QosClass::kGuaranteed, container), kMaxCpus + 1));
+}
+
 }  // namespace
 
 ResizePlacement::ResizePlacement(const AdmissionRules& rules, const ResizeTerms& terms,
@@ -24,10 +30,9 @@ ResizePlacement::ResizePlacement(const AdmissionRules& rules, const ResizeTerms&
   for (const Container* container : in_starting_order(wanted)) {
     const auto holding = pod->second.find(container->name);
     if (holding == pod->second.end() || container->kind == Container::Kind::kInit) continue;
-    const int count = static_cast<int>(
-        std::min<std::int64_t>(exclusive_cpus(wanted, *container, rules.pod_gates), kMaxCpus + 1));
+    const int count = cpus_wanted(*container);
     const int has = holding->second.assigned.size();
-    if (count == has) continue;
+    if (count == has || count == 0) continue;
     (count < has ? shrinks_ : grows_)
         .push_back({.container = container, .holding = &holding->second, .count = count});
   }
@@ -129,7 +134,7 @@ Placement ResizePlacement::run_in(const Order& order, const CpuSet& shared) cons
 }
 
 // What is free now is taken before what has to be waited for, unless waiting gives CPUs
-// on fewer nodes; and what is waited for alone where the shared pool has none to spare.
+// on fewer nodes; and of what is free no more than the shared pool can spare.
 std::optional<PlacementFailure> ResizePlacement::place(const CpuChange& change,
                                                        const std::optional<Hint>& hint,
                                                        Pools& pools,
@@ -143,8 +148,11 @@ std::optional<PlacementFailure> ResizePlacement::place(const CpuChange& change,
     CpuSet at_once;
     const bool can = !grow(change, hint, pools.now, at_once);
     if (can && spread(at_once) <= spread(placed.after)) placed.after = at_once;
-    CpuSet later;
-    if (taken_now() > pools.spare && !grow(change, hint, pools.freed, later)) placed.after = later;
+    if (taken_now() > pools.spare) {
+      const CpuSet some = spared((placed.after - placed.before) & pools.now, pools.spare);
+      CpuSet later;
+      if (!grow(change, hint, some | pools.freed, later)) placed.after = later;
+    }
   }
   if (taken_now() > pools.spare) {
     return PlacementFailure{
@@ -187,8 +195,9 @@ std::optional<PlacementFailure> ResizePlacement::grow(const CpuChange& change,
   return std::nullopt;
 }
 
-// Under a strict policy only near the nodes of the hint; otherwise there if that costs no
-// more nodes than anywhere.
+// Under a strict policy only on the nodes of the hint, not elsewhere in their sockets: so
+// the same resize, decided again when it has some of its CPUs, is not refused. Otherwise
+// near them if that costs no more nodes than anywhere.
 Result<CpuSet> ResizePlacement::grow_near(const CpuChange& change, const CpuSet& usable,
                                           const Hint& hint) const {
   const CpuSet& assigned = change.holding->assigned;
@@ -196,8 +205,8 @@ Result<CpuSet> ResizePlacement::grow_near(const CpuChange& change, const CpuSet&
     return grow_by_topology(rules_.topology, assigned, pool, change.count, terms_.options);
   };
   const NodeSet nodes = *hint.nodes | rules_.topology.nodes_of(assigned);
+  if (is_strict()) return grown(usable & rules_.topology.cpus_in(nodes));
   auto close = grown(near(usable, nodes));
-  if (is_strict()) return close;
   auto anywhere = grown(usable);
   return close && anywhere && spread(*close) <= spread(*anywhere) ? std::move(close)
                                                                   : std::move(anywhere);
@@ -238,7 +247,7 @@ Alignment ResizePlacement::align_pod(const CpuSet& usable) const {
     const MemoryHolding* booked = bookings_.memory.find(wanted_.uid, container->name);
     if (booked != nullptr && container->kind != Container::Kind::kInit) memory |= booked->nodes;
     if (holding == nullptr) continue;
-    peak.start(container->kind, exclusive_cpus(wanted_, *container, rules_.pod_gates));
+    peak.start(container->kind, cpus_wanted(*container));
     const auto shrunk = std::find_if(
         shrunk_.begin(), shrunk_.end(),
         [&](const ContainerResize& each) { return each.container == container->name; });
@@ -257,6 +266,11 @@ Alignment ResizePlacement::align_pod(const CpuSet& usable) const {
   auto devices = bookings_.devices.pod_hints(machine_.nodes, wanted_);
   std::move(devices.begin(), devices.end(), std::back_inserter(hints));
   return merge_hints(std::move(hints));
+}
+
+CpuSet ResizePlacement::spared(const CpuSet& free, int most) const {
+  const auto taken = take_by_topology(rules_.topology, free, most, terms_.options.take);
+  return taken ? *taken : CpuSet();
 }
 
 CpuSet ResizePlacement::usable(const CpuSet& pool) const {

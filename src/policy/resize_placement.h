@@ -69,6 +69,8 @@ class ResizePlacement {
   Alignment align(const CpuChange& change, const CpuSet& usable) const;
   Alignment align_pod(const CpuSet& usable) const;
   Alignment merge_hints(std::vector<ResourceHints> hints) const;
+  // `most` of the free CPUs.
+  CpuSet spared(const CpuSet& free, int most) const;
   CpuSet usable(const CpuSet& pool) const;
   CpuSet near(const CpuSet& pool, const NodeSet& nodes) const;
   // Sockets and NUMA nodes it lies on, the more important one first.

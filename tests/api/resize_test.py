@@ -374,13 +374,13 @@ class Recorded(unittest.TestCase):
         self.create("r-g", {"limits": large})
         self.create("r-be", {})
         self.create("r-b", {"requests": {"cpu": "1", "memory": "256Mi"}, "limits": large})
-        self.create("r-n1", {"limits": large}, initContainers=[small],
-                    resources={"limits": {"cpu": "4", "memory": "2Gi"}})
+        pod_level = {"limits": {"cpu": "4", "memory": "2Gi"}}
+        self.create("r-n1", {"limits": large}, {"initContainers": [small], "resources": pod_level})
 
-    def create(self, name, resources, **more):
+    def create(self, name, resources, more=None):
         body = pod(name, labels={"app": name})
         body["spec"]["containers"][0] |= {"name": "app", "image": "registry.example/app:v1", "resources": resources}
-        body["spec"] |= {"nodeName": self.node, **more}
+        body["spec"] |= {"nodeName": self.node, **(more or {})}
         answer = self.agent.ask("POST", PODS, body)
         self.assertEqual(answer.code, 201, answer.text)
 

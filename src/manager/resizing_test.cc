@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Resizes of running pods: what is done in which order, who waits and who comes first, and
+// what is left when something fails.
+#include "manager/resizing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "manager/testing.h"
+#include "pod/testing.h"
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const Error kNoSpace{Code::kIo, "no space left"};
+
+// CPUs 0-7, siblings are neighbours, CPU 0 reserved.
+class ResizingTest : public testing::Test {
+ protected:
+  TestNode node_{machine("1s4c2t"), {.reserved = cpus("0"), .reserved_count = 1}};
+
+  static Pod exclusive(const std::string& name, int cpus, int priority = 0) {
+    Pod pod = pod_of(name, {"main cpu=" + std::to_string(cpus) + " memory=1Gi"});
+    pod.priority = priority;
+    return pod;
+  }
+
+  // What the pod wants, with other CPUs for some containers.
+  ResizePod wish(const std::string& uid, const std::map<std::string, std::string>& amounts,
+                 std::string_view resource = kCpu) const {
+    ResizePod command{.pod = wanted_pod(node_.pod(uid).record), .request = 9};
+    for (Container& container : command.pod.containers) {
+      const auto amount = amounts.find(container.name);
+      if (amount == amounts.end()) continue;
+      for (ResourceList* list : {&container.resources.requests, &container.resources.limits}) {
+        const auto found = list->find(resource);
+        if (found != list->end()) found->second = *Quantity::parse(amount->second);
+      }
+    }
+    return command;
+  }
+  std::vector<std::string> resize(const std::string& uid, const std::string& cpus) {
+    return node_.run(wish(uid, {{"main", cpus}}));
+  }
+  const ResizeState& state(const std::string& uid) const { return node_.pod(uid).resize; }
+  // A new agent on what the store and the checkpoint have, with everybody running as before.
+  void restart() {
+    Recover found{.cpus = node_.node().durable};
+    for (const auto& [uid, pod] : node_.node().pods) {
+      found.pods.push_back(pod.record);
+      for (const auto& [name, container] : pod.containers) {
+        if (container.stage != Stage::kRunning) continue;
+        found.seen.push_back({.container = {uid, name},
+                              .attempt = pod.record.containers.at(name).attempt,
+                              .running = true,
+                              .cpus = container.confirmed,
+                              .started_at = pod.record.containers.at(name).started_at});
+      }
+    }
+    node_.recover(std::move(found));
+    node_.run_answers();
+  }
+};
+
+TEST_F(ResizingTest, OneThatGrowsGetsItsCpusWhenTheyAreDurableAndTheOthersHaveLeft) {
+  node_.create(pod_of("web", {"main cpu=100m"}));
+  node_.create(exclusive("db", 2));
+  node_.take_events();
+  EXPECT_THAT(resize("db", "4"),
+              ElementsAre("save db", "reply 9", "persist shared 0-1,6-7 db/main 2-5", "save db",
+                          "set web/main to 0-1,6-7", "set db/main to 2-5", "podinfo db main=2-5",
+                          "save db"));
+  EXPECT_THAT(node_.take_events(), ElementsAre("ResizeStarted db", "ResizeCompleted db"));
+  EXPECT_FALSE(is_resizing(node_.pod("db").record));
+  EXPECT_EQ(node_.node().durable.find({"db", "main"})->promised.str(), "2-3");
+}
+
+TEST_F(ResizingTest, OneThatShrinksIsToldBeforeItsCpusAreTaken) {
+  node_.create(pod_of("web", {"main cpu=100m"}));
+  node_.create(exclusive("db", 2));
+  resize("db", "6");
+  EXPECT_THAT(resize("db", "4"), ElementsAre("save db", "reply 9", "podinfo db main=2-5", "save db",
+                                             "set db/main to 2-7", "set db/main to 2-5",
+                                             "persist shared 0-1,6-7 db/main 2-5", "save db",
+                                             "set web/main to 0-1,6-7"));
+  EXPECT_EQ(node_.pod("db").record.pod.containers[0].request(kCpu).str(), "4");
+}
+
+TEST_F(ResizingTest, WhatIsOnItsWayToTheFilesCountsAsTold) {
+  node_.create(exclusive("db", 2));
+  resize("db", "4");
+  // The growth is being told while the shrink is decided on.
+  node_.send(wish("db", {{"main", "6"}}));
+  node_.send(PodSaved{.uid = "db"});
+  node_.send(CheckpointSaved{.revision = node_.node().revision});
+  node_.send(CpusetApplied{.container = {"db", "main"}, .cpus = cpus("2-7")});
+  ASSERT_TRUE(node_.pod("db").telling.has_value());
+  node_.send(PodSaved{.uid = "db"});
+  node_.send(wish("db", {{"main", "4"}}));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), Not(Contains("set db/main to 2-5")));
+  node_.send(CpusetApplied{.container = {"db", "main"}, .cpus = cpus("2-7")});
+  EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), Contains("podinfo db main=2-5"));
+  EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), Contains("set db/main to 2-5"));
+}
+
+TEST_F(ResizingTest, BelowWhatWasPromisedIsInfeasibleAndChangesNothing) {
+  node_.create(exclusive("db", 2));
+  resize("db", "4");
+  node_.take_counts();
+  const State before = node_.node().durable;
+  EXPECT_THAT(resize("db", "1"), ElementsAre("save db", "reply 9"));
+  EXPECT_EQ(state("db").verdict, ResizeVerdict::kInfeasible);
+  EXPECT_THAT(state("db").message, HasSubstr("prohibitedCPUAllocationError"));
+  EXPECT_EQ(node_.node().durable.pods, before.pods);
+  EXPECT_EQ(node_.node().revision, node_.node().saved_revision);
+  EXPECT_EQ(node_.pod("db").record.pod.containers[0].request(kCpu).str(), "4");
+  EXPECT_EQ(wanted_pod(node_.pod("db").record).containers[0].request(kCpu).str(), "1");
+  EXPECT_THAT(node_.take_counts(), Contains("kubelet_pod_infeasible_resizes_total"));
+  // Asking for what it has ends it.
+  EXPECT_THAT(resize("db", "4"), ElementsAre("save db", "reply 9"));
+  EXPECT_FALSE(state("db").verdict.has_value());
+  EXPECT_FALSE(node_.pod("db").record.wish.has_value());
+}
+
+TEST_F(ResizingTest, OneThatDoesNotFitNowWaitsForThoseThatHoldWhatItNeeds) {
+  node_.create(exclusive("db", 2));
+  node_.create(exclusive("mq", 4));
+  resize("db", "6");
+  EXPECT_EQ(state("db").verdict, ResizeVerdict::kDeferred);
+  EXPECT_THAT(state("db").message, HasSubstr("default/mq"));
+  node_.take_events();
+  node_.run(DeletePod{.uid = "mq", .grace = seconds(0)});
+  node_.exit("mq", "main", 0);
+  EXPECT_EQ(node_.assigned("db", "main").size(), 6);
+  EXPECT_THAT(node_.take_events(), Contains("ResizeCompleted db"));
+  EXPECT_THAT(node_.take_counts(), Contains("kubelet_pod_deferred_accepted_resizes_total"));
+}
+
+TEST_F(ResizingTest, WaitingOnesComeByPriorityThenWaitingTimeAndABlockedOneBlocksNobody) {
+  TestNode node{machine("1s8c2t"), {.reserved = cpus("0"), .reserved_count = 1}};
+  node_ = std::move(node);
+  for (const auto& [name, priority] :
+       std::map<std::string, int>{{"late", 0}, {"early", 0}, {"urgent", 9}, {"huge", 10}}) {
+    node_.create(exclusive(name, 1, priority));
+  }
+  node_.create(exclusive("big", 10));
+  resize("early", "4");
+  node_.wait(seconds(1));
+  resize("late", "4");
+  node_.wait(seconds(1));
+  resize("urgent", "5");
+  node_.wait(seconds(1));
+  resize("huge", "14");
+  for (const char* uid : {"early", "late", "urgent", "huge"}) {
+    ASSERT_EQ(state(uid).verdict, ResizeVerdict::kDeferred) << uid;
+  }
+  node_.run(DeletePod{.uid = "big", .grace = seconds(0)});
+  node_.exit("big", "main", 0);
+  EXPECT_EQ(node_.assigned("urgent", "main").size(), 5);
+  EXPECT_EQ(node_.assigned("early", "main").size(), 4);
+  EXPECT_EQ(node_.assigned("late", "main").size(), 4);
+  EXPECT_EQ(node_.assigned("huge", "main").size(), 1);
+  EXPECT_EQ(state("huge").verdict, ResizeVerdict::kDeferred);
+}
+
+TEST_F(ResizingTest, TheQueueOutlivesTheAgent) {
+  node_.create(exclusive("big", 4));
+  node_.create(exclusive("first", 1));
+  node_.create(exclusive("second", 1));
+  resize("second", "3");
+  node_.wait(seconds(1));
+  resize("first", "3");
+  restart();
+  EXPECT_EQ(state("first").verdict, ResizeVerdict::kDeferred);
+  EXPECT_EQ(state("second").verdict, ResizeVerdict::kDeferred);
+  node_.run(DeletePod{.uid = "big", .grace = seconds(0)});
+  const auto lines = node_.exit("big", "main", 0);
+  EXPECT_EQ(node_.assigned("second", "main").size(), 3);
+  EXPECT_EQ(node_.assigned("first", "main").size(), 3);
+}
+
+TEST_F(ResizingTest, ContainersOfAPodSwapCpusOnAFullNode) {
+  node_.create(pod_of("pair", {"a cpu=2 memory=1Gi", "b cpu=1 memory=1Gi"}));
+  node_.run(wish("pair", {{"a", "5"}}));
+  ASSERT_EQ(node_.node().durable.shared.str(), "0,7");
+  node_.create(exclusive("rest", 1));
+  node_.run(wish("pair", {{"a", "2"}, {"b", "4"}}));
+  EXPECT_EQ(node_.assigned("pair", "a").size(), 2);
+  EXPECT_EQ(node_.assigned("pair", "b").size(), 4);
+  EXPECT_FALSE(is_resizing(node_.pod("pair").record));
+  EXPECT_FALSE(state("pair").under_way.has_value());
+}
+
+TEST_F(ResizingTest, ACheckpointThatCannotBeSavedTakesTheDecisionBack) {
+  node_.create(exclusive("db", 2));
+  node_.send(wish("db", {{"main", "4"}}));
+  node_.send(PodSaved{.uid = "db"});
+  ASSERT_TRUE(node_.node().persisting);
+  node_.send(CheckpointSaved{.revision = node_.node().revision, .error = kNoSpace});
+  EXPECT_EQ(node_.assigned("db", "main").size(), 2);
+  EXPECT_TRUE(node_.pod("db").record.wish.has_value());
+  EXPECT_FALSE(is_resizing(node_.pod("db").record));
+  node_.run(TimerFired{.timer = {TimerKey::Kind::kSaveRetry, {}}});
+  EXPECT_EQ(node_.assigned("db", "main").size(), 4);
+  EXPECT_FALSE(node_.pod("db").record.wish.has_value());
+}
+
+TEST_F(ResizingTest, AWishThatCannotBeSavedIsNone) {
+  node_.create(exclusive("db", 2));
+  node_.send(wish("db", {{"main", "4"}}));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db", .error = kNoSpace}),
+              Contains("reply 9 no space left"));
+  EXPECT_FALSE(node_.pod("db").record.wish.has_value());
+  EXPECT_EQ(node_.pod("db").record.generation, 1U);
+  EXPECT_EQ(node_.assigned("db", "main").size(), 2);
+}
+
+TEST_F(ResizingTest, SomethingElseAskedForWhileTheFirstIsBeingSavedComesNext) {
+  node_.create(exclusive("db", 2));
+  node_.send(wish("db", {{"main", "4"}}));
+  node_.send(PodSaved{.uid = "db"});
+  ASSERT_TRUE(node_.node().persisting);
+  const std::uint64_t revision = node_.node().revision;
+  node_.send(wish("db", {{"main", "2"}}));
+  node_.send(PodSaved{.uid = "db"});
+  node_.run(CheckpointSaved{.revision = revision});
+  node_.run(PodSaved{.uid = "db"});
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-3");
+  EXPECT_FALSE(node_.pod("db").record.wish.has_value());
+}
+
+TEST_F(ResizingTest, AContainerThatAsksForItIsStartedAgain) {
+  Pod pod = exclusive("db", 2);
+  pod.containers[0].resize_policy["cpu"] = "RestartContainer";
+  node_.create(pod);
+  EXPECT_THAT(resize("db", "4"), Contains("terminate db/main"));
+  EXPECT_TRUE(is_resizing(node_.pod("db").record));
+  EXPECT_THAT(node_.exit("db", "main", 143), Contains("start db/main#1 on 2-5"));
+  EXPECT_FALSE(is_resizing(node_.pod("db").record));
+  EXPECT_FALSE(node_.pod("db").containers.at("main").backing_off);
+}
+
+TEST_F(ResizingTest, OneThatDoesNotStopInItsTimeIsKilled) {
+  Pod pod = exclusive("db", 2);
+  pod.containers[0].resize_policy["cpu"] = "RestartContainer";
+  node_.create(pod);
+  resize("db", "4");
+  EXPECT_THAT(node_.send(TimerFired{.timer = {TimerKey::Kind::kKill, {"db", "main"}}}),
+              Contains("kill db/main"));
+}
+
+TEST_F(ResizingTest, MemoryIsPassedOnAndAsksForARestartOnItsOwnAccount) {
+  Pod pod = exclusive("db", 2);
+  pod.containers[0].resize_policy["cpu"] = "RestartContainer";
+  node_.create(pod);
+  const auto lines = node_.run(wish("db", {{"main", "2Gi"}}, kMemory));
+  EXPECT_THAT(lines, Contains("set db/main to 2-3"));
+  EXPECT_THAT(lines, Not(Contains("terminate db/main")));
+  EXPECT_EQ(node_.pod("db").containers.at("main").terms->memory_limit, std::int64_t{2} << 30);
+  EXPECT_FALSE(is_resizing(node_.pod("db").record));
+}
+
+TEST_F(ResizingTest, PodsOnSharedCpusOnlyCountOtherwise) {
+  node_.create(pod_of("web", {"main cpu=500m..1500m"}));
+  node_.create(pod_of("frac", {"main cpu=1500m memory=1Gi"}));
+  const State before = node_.node().durable;
+  for (const char* uid : {"web", "frac"}) {
+    EXPECT_THAT(
+        node_.run(wish(uid, {{"main", "2500m"}})),
+        ElementsAre("save " + std::string(uid), "reply 9", "save " + std::string(uid),
+                    "set " + std::string(uid) + "/main to 0-7", "save " + std::string(uid)));
+  }
+  EXPECT_EQ(node_.pod("frac").containers.at("main").terms->quota, 2500);
+  EXPECT_EQ(node_.node().durable.pods, before.pods);
+}
+
+TEST_F(ResizingTest, APodThatWaitsForRoomJustAsksForSomethingElse) {
+  node_.create(exclusive("big", 6));
+  node_.create(exclusive("next", 2));
+  ASSERT_FALSE(node_.pod("next").admitted);
+  resize("next", "1");
+  EXPECT_TRUE(node_.pod("next").admitted);
+  EXPECT_EQ(node_.assigned("next", "main").size(), 1);
+  EXPECT_EQ(node_.pod("next").record.generation, 2U);
+}
+
+TEST_F(ResizingTest, LabelsCanBeChangedWhileAResizeWaits) {
+  node_.create(exclusive("db", 2));
+  node_.create(exclusive("mq", 4));
+  resize("db", "6");
+  UpdatePod edit{.pod = wanted_pod(node_.pod("db").record), .request = 3};
+  edit.pod.labels["a"] = "b";
+  EXPECT_THAT(node_.run(edit), Contains("reply 3"));
+  EXPECT_EQ(node_.pod("db").record.pod.labels.at("a"), "b");
+  EXPECT_EQ(node_.pod("db").record.pod.containers[0].request(kCpu).str(), "2");
+  EXPECT_EQ(wanted_pod(node_.pod("db").record).containers[0].request(kCpu).str(), "6");
+}
+
+TEST_F(ResizingTest, NothingElseCanBeChangedByAResize) {
+  node_.create(exclusive("db", 2));
+  ResizePod command = wish("db", {{"main", "4"}});
+  command.pod.containers[0].resize_policy["cpu"] = "RestartContainer";
+  EXPECT_THAT(node_.run(command),
+              ElementsAre("reply 9 a resize changes the resources of containers and nothing else"));
+}
+
+TEST_F(ResizingTest, ADeletedPodIsNotResizedAnyMore) {
+  node_.create(exclusive("db", 2));
+  node_.create(exclusive("mq", 4));
+  resize("mq", "6");
+  resize("db", "3");
+  node_.run(DeletePod{.uid = "mq", .grace = seconds(0)});
+  node_.exit("mq", "main", 0);
+  EXPECT_EQ(node_.assigned("db", "main").size(), 3);
+  EXPECT_THAT(node_.node().bookings.cpus.pods.count("mq"), 0U);
+}
+
+TEST_F(ResizingTest, AShrinkThatAnAgentLeftHalfDoneIsTheSameOneForTheNext) {
+  node_.create(exclusive("db", 2));
+  resize("db", "6");
+  node_.send(wish("db", {{"main", "4"}}));
+  node_.send(PodSaved{.uid = "db"});
+  const CpuSet kept = state("db").under_way->containers.at(0).after;
+  node_.send(PodSaved{.uid = "db"});
+  restart();
+  EXPECT_EQ(node_.assigned("db", "main"), kept);
+  EXPECT_FALSE(is_resizing(node_.pod("db").record));
+}
+
+TEST_F(ResizingTest, WithoutItsGateNobodyWithExclusiveCpusIsResized) {
+  ManagerRules off = node_.rules();
+  off.resize.exclusive_cpus = false;
+  node_.create(exclusive("db", 2));
+  NodeState state = node_.node();
+  Outcome outcome = step(off, std::move(state), wish("db", {{"main", "4"}}), node_.time());
+  outcome = step(off, std::move(outcome.node), PodSaved{.uid = "db"}, node_.time());
+  EXPECT_EQ(outcome.node.pods.at("db").resize.verdict, ResizeVerdict::kInfeasible);
+  EXPECT_THAT(outcome.node.pods.at("db").resize.message,
+              HasSubstr("InPlacePodVerticalScalingExclusiveCPUs"));
+}
+
+}  // namespace
+}  // namespace corehold
