@@ -39,7 +39,7 @@ VARYING = [
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(\w+ ago\)"), "TIME"),
     # Tables of describe, two further in, and wide ones have ages in the middle too.
     (re.compile(r"(?<=^  )(?:\d+[smhdy]){1,2}(?= )", re.MULTILINE), "AGE"),
-    (re.compile(r"^((?:  |demo +)\S.* )(?:\d+[smhdy]){1,2}(?= )", re.MULTILINE), r"\1AGE"),
+    (re.compile(r"^((?:  |demo +|[A-Z] +demo/)\S.* )(?:\d+[smhdy]){1,2}(?= )", re.MULTILINE), r"\1AGE"),
     (re.compile(r"^(node +|kernel +|memory +)\S.*", re.MULTILINE), r"\1MACHINE"),
     (re.compile(r"(kubernetes.io/(?:hostname|arch)=)\S+"), r"\1MACHINE"),
     (re.compile(r"^(demo .*(?:Guaranteed|Burstable) +)\S+$", re.MULTILINE), r"\1MACHINE"),

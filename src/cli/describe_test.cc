@@ -195,11 +195,13 @@ json::object wishing_pod() {
   main["resources"] = {{"requests", {{"cpu", "4"}, {"memory", "8Gi"}}},
                        {"limits", {{"cpu", "4"}, {"memory", "8Gi"}}}};
   json::array& conditions = status["conditions"].as_array();
-  conditions.insert(conditions.begin(), {{"type", "PodResizeInProgress"}, {"status", "True"}});
-  conditions.insert(conditions.begin(), {{"type", "PodResizePending"},
-                                         {"status", "True"},
-                                         {"reason", "Deferred"},
-                                         {"message", "needs CPUs held by web/gw envoy 6-9"}});
+  conditions.insert(conditions.begin(),
+                    json::object{{"type", "PodResizeInProgress"}, {"status", "True"}});
+  conditions.insert(conditions.begin(),
+                    json::object{{"type", "PodResizePending"},
+                                 {"status", "True"},
+                                 {"reason", "Deferred"},
+                                 {"message", "needs CPUs held by web/gw envoy 6-9"}});
   return pod;
 }
 

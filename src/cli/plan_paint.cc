@@ -24,8 +24,9 @@ constexpr std::size_t kRefusalsShown = 6;
 std::string title_of(const PlanReport& report) {
   std::size_t refused = 0;
   for (const PlannedPod& pod : report.pods) refused += pod.refusal ? 1U : 0U;
-  return fmt::format("{}: {} admitted, {} refused", counted(report.pods.size(), "pod"),
-                     report.pods.size() - refused, refused);
+  return fmt::format("{}: {} admitted, {} refused{}", counted(report.pods.size(), "pod"),
+                     report.pods.size() - refused, refused,
+                     report.resizes.empty() ? "" : "; " + resizes_line(report));
 }
 
 // How each resize would end: "resize of a/b: accepted, main 2-3 -> 2-5", or why it is refused.

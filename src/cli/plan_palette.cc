@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_palette.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -38,7 +39,8 @@ constexpr std::array<Color, 16> kColors{{
 }};
 
 constexpr std::size_t kFrames = 3;
-constexpr std::uint32_t kPaler = 4;  // tenths, of CPUs that were not promised
+constexpr std::uint32_t kPaler = 4;   // tenths, of CPUs that were not promised
+constexpr std::uint32_t kPalest = 9;  // of ten: some colour is left
 static_assert(kOwnerFills % (kColors.size() * kFrames) == 0);
 
 // Away from its ink, so that numbers stand out all the more: bright ones brighter, deep ones
@@ -63,7 +65,7 @@ Fill owner_fill(std::size_t index) {
           .color = shaded(color, tenths),
           .ink = color.ink,
           .frame = static_cast<Fill::Frame>(round % kFrames),
-          .pale = shaded(color, tenths + kPaler)};
+          .pale = shaded(color, std::min(tenths + kPaler, kPalest))};
 }
 
 }  // namespace corehold

@@ -59,6 +59,8 @@ constexpr const char* kFooter =
 
 // The longest pause between two looks at the pod.
 constexpr milliseconds kLongestPause{200};
+// What is in progress for longer is worth a word.
+constexpr milliseconds kPatience{1000};
 
 struct Arguments {
   AgentAddress agent{};
@@ -262,9 +264,16 @@ class Waiting {
   // Once for each turn it takes.
   void say(const ResizeProgress& now) {
     if (said_ && *said_ == now) return;
+    if (!seen_ || *seen_ != now) {
+      seen_ = now;
+      seen_at_ = steady_now();
+      last_ = text_of(now);
+    }
+    const bool is_short = now.message.empty() && steady_now() - seen_at_ < kPatience;
+    if (now.stage == Stage::kUndecided || is_short) return;
     said_ = now;
     last_ = text_of(now);
-    if (now.stage != Stage::kUndecided) complain(last_);
+    complain(last_);
   }
 
   int refuse(const ResizeProgress& now) const {
@@ -296,6 +305,8 @@ class Waiting {
   const PodName& pod_;
   const ResizeRequest& request_;
   std::string uid_;
+  std::optional<ResizeProgress> seen_{};  // at the last look
+  milliseconds seen_at_{};                // when it began to look so
   std::optional<ResizeProgress> said_{};
   std::string last_{};
 };

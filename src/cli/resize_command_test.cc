@@ -174,11 +174,13 @@ TEST(Resize, BadUsageIsTwo) {
 }
 
 TEST(Resize, WaitsAndTellsHowItGoes) {
-  const FakeAgent agent(taking({{},
-                                {.reason = "Deferred", .message = "held by default/b"},
-                                {.reason = "Deferred", .message = "held by default/b"},
-                                {.in_progress = true},
-                                {.done = true}}));
+  std::vector<Turn> turns{{},
+                          {.reason = "Deferred", .message = "held by default/b"},
+                          {.reason = "Deferred", .message = "held by default/b"}};
+  // Longer than is worth no word, at one look in a fifth of a second.
+  turns.insert(turns.end(), 12, {.in_progress = true});
+  turns.push_back({.done = true});
+  const FakeAgent agent(taking(turns));
   const Outcome outcome = resize(agent, "web --cpu 4 --wait");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.text,

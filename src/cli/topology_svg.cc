@@ -50,7 +50,7 @@ constexpr std::string_view kOwnersStyle = R"(.ch-quiet{fill:#66748c}
 )";
 
 constexpr std::string_view kMarksStyle = R"(.ch-mark{fill:#16233b}
-.ch-strike{fill:none;stroke:#16233b;stroke-width:1.5}
+.ch-strike{fill:none;stroke:#16233b;stroke-width:1.5;stroke-opacity:0.7}
 )";
 
 constexpr std::string_view kHatch =
