@@ -17,7 +17,7 @@ namespace corehold {
 
 // A timer by what it is for. `container` is empty for timers of a pod or the node.
 struct TimerKey {
-  enum class Kind { kRestart, kKill, kRetry, kSaveRetry, kReconcile };
+  enum class Kind { kRestart, kKill, kRetry, kSaveRetry, kReconcile, kDelay };
   Kind kind = Kind::kReconcile;
   ContainerRef about{};
 
