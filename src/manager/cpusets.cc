@@ -27,6 +27,25 @@ std::optional<CpuSet> target_of(const Turn& turn, const ContainerRef& ref,
   return wanted;
 }
 
+// Whoever shares has to have left before the CPUs are somebody's own. One that has strayed
+// does not wait for others with CPUs of their own that have: two that are in each other's
+// place would wait for ever.
+bool is_free_for(const NodeState& node, const ContainerRef& ref, const ContainerState& state,
+                 const CpuSet& wanted) {
+  if (!state.strayed) {
+    const CpuSet added = wanted - state.confirmed;
+    return added.empty() || is_nobody_else_on(node, ref, added);
+  }
+  for (const auto& [uid, pod] : node.pods) {
+    for (const auto& [name, other] : pod.containers) {
+      if (uid == ref.pod && name == ref.container) continue;
+      if (!may_run_on(other).intersects(wanted)) continue;
+      if (!other.strayed || node.durable.find({uid, name}) == nullptr) return false;
+    }
+  }
+  return true;
+}
+
 void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
   const NodeState& node = turn.node;
   const auto wanted = target_of(turn, ref, state);
@@ -36,11 +55,7 @@ void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
   const Terms terms = terms_of(node, ref, *container);
   const bool is_there = !turn.rules.pins_cpus || (*wanted == state.confirmed && !state.strayed);
   if (is_there && state.terms == terms) return;
-  // Whoever shares has to have left before the CPUs are somebody's own.
-  const CpuSet added = *wanted - state.confirmed;
-  if (!added.empty() && node.durable.find(ref) != nullptr && !is_nobody_else_on(node, ref, added)) {
-    return;
-  }
+  if (node.durable.find(ref) != nullptr && !is_free_for(node, ref, state, *wanted)) return;
   state.asked = *wanted;
   state.asked_terms = terms;
   state.touched = true;

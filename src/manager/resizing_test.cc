@@ -336,6 +336,56 @@ TEST_F(ResizingTest, AShrinkThatAnAgentLeftHalfDoneIsTheSameOneForTheNext) {
   EXPECT_FALSE(is_resizing(node_.pod("db").record));
 }
 
+// The same node with a delay of five seconds.
+class DelayTest : public ResizingTest {
+ protected:
+  DelayTest() {
+    node_.set_scale_delay(seconds(5));
+    node_.create(exclusive("db", 2));
+    resize("db", "6");
+  }
+};
+
+TEST_F(DelayTest, OneThatShrinksIsToldAtOnceAndLosesItsCpusWhenTheDelayIsOver) {
+  EXPECT_THAT(resize("db", "4"), ElementsAre("save db", "reply 9", "podinfo db main=2-5", "save db",
+                                             "set db/main to 2-7", "timer delay db/main 5s"));
+  EXPECT_THAT(node_.take_events(), Contains("ScaleDelayStarted db/main"));
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
+  EXPECT_TRUE(is_resizing(node_.pod("db").record));
+  const auto lines = node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
+  EXPECT_THAT(lines,
+              ElementsAre("set db/main to 2-5", "persist shared 0-1,6-7 db/main 2-5", "save db"));
+  EXPECT_THAT(node_.take_events(),
+              ElementsAre("ScaleDelayTimerFired db/main", "ResizeCompleted db"));
+}
+
+TEST_F(DelayTest, AnotherShrinkStartsTheDelayAnewAndAGrowthEndsIt) {
+  resize("db", "4");
+  EXPECT_THAT(resize("db", "3"), Contains("timer delay db/main 5s"));
+  EXPECT_THAT(resize("db", "6"), Contains("cancel delay db/main"));
+  EXPECT_FALSE(is_resizing(node_.pod("db").record));
+  EXPECT_THAT(node_.send(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}}), IsEmpty());
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
+}
+
+TEST_F(DelayTest, AGrowthThatIsRefusedLeavesTheShrinkAndItsDelayAlone) {
+  resize("db", "4");
+  node_.take_events();
+  EXPECT_THAT(resize("db", "1"), ElementsAre("save db", "reply 9"));
+  EXPECT_EQ(state("db").verdict, ResizeVerdict::kInfeasible);
+  node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-5");
+}
+
+TEST_F(DelayTest, ANewAgentWaitsTheWholeDelayAgain) {
+  resize("db", "4");
+  restart();
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
+  EXPECT_TRUE(node_.pod("db").containers.at("main").delayed.has_value());
+  node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-5");
+}
+
 TEST_F(ResizingTest, WithoutItsGateNobodyWithExclusiveCpusIsResized) {
   ManagerRules off = node_.rules();
   off.resize.exclusive_cpus = false;
