@@ -10,6 +10,7 @@ namespace {
 
 std::string reason_of(const RuntimeExit& exit) {
   if (!exit.known) return "ContainerStatusUnknown";
+  if (exit.out_of_memory) return "OOMKilled";
   return exit.code == 0 ? "Completed" : "Error";
 }
 

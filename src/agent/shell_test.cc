@@ -26,23 +26,22 @@ class ShellTest : public Test {
 
   Shell& shell() {
     if (!shell_) {
-      const Brain brain{
-          .step =
-              [this](NodeState node, std::span<const Command> commands, const Now&) {
-                std::string line = "step";
-                Outcome outcome{.node = std::move(node)};
-                for (const Command& command : commands) {
-                  line += fmt::format(" {}", name_of(command));
-                  commands_.push_back(command);
-                  for (Effect& effect : script_[name_of(command)]) {
-                    outcome.effects.push_back(std::move(effect));
-                  }
-                  script_.erase(name_of(command));
-                }
-                diary_.push_back(line);
-                return outcome;
-              },
-          .violations = violations_};
+      const Brain brain{.step =
+                            [this](NodeState node, std::span<const Command> commands, const Now&) {
+                              std::string line = "step";
+                              Outcome outcome{.node = std::move(node)};
+                              for (const Command& command : commands) {
+                                line += fmt::format(" {}", name_of(command));
+                                commands_.push_back(command);
+                                for (Effect& effect : script_[name_of(command)]) {
+                                  outcome.effects.push_back(std::move(effect));
+                                }
+                                script_.erase(name_of(command));
+                              }
+                              diary_.push_back(line);
+                              return outcome;
+                            },
+                        .violations = violations_};
       shell_.emplace(brain, node_,
                      ShellParts{.loop = loop_,
                                 .runtime = runtime_,

@@ -33,6 +33,10 @@ struct CpuHolder {
   NodeSet numa{};                             // the NUMA nodes of its CPUs
   std::chrono::milliseconds since{};          // since the Unix epoch; zero: not known
 
+  // CPUs beyond those promised; and those that a shrink under way takes, all of them grown.
+  CpuSet grown() const { return assigned - promised; }
+  CpuSet leaving() const { return pending ? assigned - *pending : CpuSet{}; }
+
   bool operator==(const CpuHolder&) const = default;
 };
 

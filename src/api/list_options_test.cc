@@ -51,7 +51,9 @@ TEST(ListOptionsOf, RefuseWhatContradictsItself) {
 }
 
 TEST(WatchOptionsOf, UnderstandWhereToBegin) {
-  const auto options = [](const QueryParameters& query) { return *watch_options(query, Resource::kPods); };
+  const auto options = [](const QueryParameters& query) {
+    return *watch_options(query, Resource::kPods);
+  };
   EXPECT_TRUE(asks_for_watch({{"watch", ""}}));
   EXPECT_TRUE(asks_for_watch({{"watch", "1"}}));
   EXPECT_FALSE(asks_for_watch({{"watch", "False"}}));

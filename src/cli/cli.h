@@ -29,6 +29,7 @@ void add_delete(CLI::App& root, int& exit_code);
 void add_get(CLI::App& root, int& exit_code);
 void add_logs(CLI::App& root, int& exit_code);
 void add_plan(CLI::App& root, int& exit_code);
+void add_resize(CLI::App& root, int& exit_code);
 void add_run(CLI::App& root, int& exit_code);
 void add_topology(CLI::App& root, int& exit_code);
 

@@ -46,7 +46,10 @@ TEST(Cli, HelpShowsValuesAndNoTypeNames) {
                                 "describe node --help",
                                 "logs --help",
                                 "delete --help",
-                                "delete pod --help"}) {
+                                "delete pod --help",
+                                "resize --help",
+                                "resize pod --help",
+                                "plan --help"}) {
     const std::string help = run(arguments).text;
     EXPECT_NE(help.find("Usage: corehold"), std::string::npos) << arguments;
     for (const char* noise : {" TEXT", "REQUIRED", "Excludes:", ":{"}) {
@@ -81,6 +84,10 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
       {"delete pod web --all", "--all goes with neither names nor selectors",
        "corehold delete pod"},
       {"delete -f x pod web", "-f and pod cannot be given together", "corehold delete"},
+      {"resize", "no resize command given; there is pod", "corehold resize"},
+      {"resize pod", "POD is required", "corehold resize pod"},
+      {"resize pod web --cpus 2", "unknown option \"--cpus\"; did you mean --cpu?",
+       "corehold resize pod"},
       {"apply", "--filename is required", "corehold apply"},
       {"logs", "POD is required", "corehold logs"},
       {"run --cpus 1", "COMMAND... is required", "corehold run"},

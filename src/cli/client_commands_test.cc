@@ -305,6 +305,7 @@ TEST(Completion, AsksTheAgentForNames) {
   };
   EXPECT_EQ(offers("get pods ''"), "web\tRunning\ndb/web\tPending\n");
   EXPECT_EQ(offers("delete pod w"), "web\tRunning\n");
+  EXPECT_EQ(offers("resize pod w"), "web\tRunning\n");
   EXPECT_EQ(offers("logs d"), "db/web\tPending\n");
   EXPECT_EQ(offers("describe pod -n db ''"), "web\tPending\n");
   EXPECT_EQ(run("complete -- logs web " + agent.option() + " -c ''").text, "main\n");

@@ -22,6 +22,9 @@ constexpr char kReserved = 'r';
 constexpr char kShared = '.';
 constexpr char kKept = 's';
 constexpr char kOffline = 'x';
+constexpr char kPromised = ' ';
+constexpr char kGrown = '+';
+constexpr char kLeaving = '-';
 
 // So many CPUs fit beside the names in a terminal of 100 columns, cores of two CPUs each.
 constexpr std::size_t kLineWidth = 64;
@@ -30,9 +33,10 @@ struct Part {
   std::array<int, 3> place{};  // NUMA node, socket, L3 cache
   CpuSet cpus{};
   std::vector<std::string> cores{};
+  std::vector<std::string> marks{};  // as long as the cores
 };
 
-// The cores in as many lines as it takes.
+// The cores, or their marks, in as many lines as it takes.
 std::vector<std::string> wrapped(const std::vector<std::string>& cores) {
   std::vector<std::string> lines{""};
   for (const std::string& core : cores) {
@@ -61,6 +65,8 @@ CpuGrid::CpuGrid(const CpuMap& map) : map_(map) {
     const char key = next < kKeys.size() ? kKeys[next++] : kNoKey;
     keys_[{holder->uid, holder->container}] = key;
     for (const CpuId cpu : holder->assigned) held_[cpu] = key;
+    leaving_ |= holder->leaving();
+    grown_ |= holder->grown() - holder->leaving();
   }
 }
 
@@ -77,6 +83,11 @@ char CpuGrid::sign_of(CpuId cpu) const {
   return map_.shared.contains(cpu) ? kKept : kNoKey;
 }
 
+char CpuGrid::mark_of(CpuId cpu) const {
+  if (leaving_.contains(cpu)) return kLeaving;
+  return grown_.contains(cpu) ? kGrown : kPromised;
+}
+
 std::string CpuGrid::render() const {
   const Topology& topology = map_.topology;
   std::vector<Part> parts;
@@ -89,12 +100,15 @@ std::string CpuGrid::render() const {
         std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.place == place; });
     Part& part = found == parts.end() ? parts.emplace_back(Part{.place = place}) : *found;
     std::string text;
+    std::string marks;
     for (const CpuId cpu : core.cpus) {
       part.cpus |= CpuSet{cpu};
       text += sign_of(cpu);
+      marks += mark_of(cpu);
     }
-    signs += text;
+    signs += text + marks;
     part.cores.push_back(std::move(text));
+    part.marks.push_back(std::move(marks));
   }
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& a, const Part& b) { return a.place < b.place; });
@@ -102,9 +116,14 @@ std::string CpuGrid::render() const {
   for (const Part& part : parts) {
     Row names{fmt::to_string(part.place[0]), fmt::to_string(part.place[1]),
               part.place[2] < 0 ? "-" : fmt::to_string(part.place[2]), part.cpus.str()};
+    const std::vector<std::string> marks = wrapped(part.marks);
+    std::size_t at = 0;
     for (const std::string& line : wrapped(part.cores)) {
       names.push_back(line);
       rows.push_back(std::exchange(names, Row(4)));
+      const std::string& below = marks[at++];
+      if (below.find_first_not_of(' ') == std::string::npos) continue;
+      rows.push_back({"", "", "", "", below});
     }
   }
   std::vector<std::string> meanings;
@@ -117,6 +136,8 @@ std::string CpuGrid::render() const {
   explain(kKept, "shared, not to give");
   explain(kOffline, "offline");
   explain(kNoKey, "held by others");
+  explain(kGrown, "below: grown beyond what was promised");
+  explain(kLeaving, "below: leaving, to be given up");
   std::string text = align(rows, rows.front().size());
   if (!meanings.empty()) text += fmt::format("{}\n", fmt::join(meanings, ", "));
   return text;

@@ -49,6 +49,25 @@ void paint_all(Paint& paint, const CpuSet& cpus, std::size_t fill, const std::st
   for (const CpuId cpu : cpus) paint.cpus[cpu] = {.fill = fill, .note = note};
 }
 
+void mark_all(Paint& paint, const CpuSet& cpus, CpuPaint::Mark mark, const std::string& note) {
+  for (const CpuId cpu : cpus) {
+    CpuPaint& cell = paint.cpus[cpu];
+    cell.mark = mark;
+    cell.note += note;
+  }
+}
+
+// CPUs beyond those promised, and of these the ones that a shrink under way takes.
+void mark_holder(Paint& paint, const CpuHolder& holder, const CpuSet& shown_cpus) {
+  const CpuSet leaving = holder.leaving() & shown_cpus;
+  const CpuSet grown = (holder.grown() & shown_cpus) - leaving;
+  mark_all(paint, grown, CpuPaint::Mark::kGrown, ", grown");
+  mark_all(paint, leaving, CpuPaint::Mark::kLeaving, ", leaving");
+  std::string& detail = paint.fills.back().detail;
+  if (!holder.grown().empty()) detail += fmt::format("; promised {}", shown(holder.promised));
+  if (!leaving.empty()) detail += fmt::format("; leaving {}", leaving.str());
+}
+
 }  // namespace
 
 std::vector<SetLine> pool_lines(const CpuMap& map) {
@@ -137,7 +156,9 @@ Paint cpus_paint(const CpuMap& map) {
     Fill fill = owner_fill(index++);
     fill.label = fmt::format("{} {}", pod_of(holder), on_one_line(holder.container));
     const std::string note = fill.label;
-    add(std::move(fill), holder.assigned & map.topology.cpus(), note);
+    const CpuSet here = holder.assigned & map.topology.cpus();
+    add(std::move(fill), here, note);
+    mark_holder(paint, holder, here);
   }
   if (!map.offline.empty()) {
     add({.label = "offline", .color = "#4b5563", .ink = "#ffffff"},

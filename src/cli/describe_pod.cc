@@ -110,6 +110,53 @@ std::string amounts_text(const Resources& resources) {
   return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// Amounts as a status shows them; not to be read: none.
+ResourceList list_of(const json::object* amounts) {
+  ResourceList list;
+  if (amounts == nullptr) return list;
+  for (const auto& member : *amounts) {
+    const json::value& value = member.value();
+    auto amount = Quantity::parse(value.is_string() ? std::string(value.get_string())
+                                                    : json::serialize(value));
+    if (amount) list.emplace(std::string(member.key()), *std::move(amount));
+  }
+  return list;
+}
+
+// While a resize is not over: what of it has been granted, and what the container still runs
+// with.
+void add_amounts(std::vector<Row>& rows, const Container& container, const json::object& status) {
+  const ResourceList granted = list_of(look_object(status, {"allocatedResources"}));
+  if (!granted.empty() && granted != container.resources.requests) {
+    rows.push_back({"granted", amounts_text({.requests = granted, .limits = granted})});
+  }
+  const json::object* actual = look_object(status, {"resources"});
+  if (actual == nullptr) return;
+  const Resources has{.requests = list_of(look_object(*actual, {"requests"})),
+                      .limits = list_of(look_object(*actual, {"limits"}))};
+  const bool is_granted = granted.empty() || has.requests == granted;
+  if (!is_granted) rows.push_back({"runs with", amounts_text(has)});
+}
+
+// What has become of a resize that is not over; "": there is none.
+std::string wish_text(const json::object& pod) {
+  std::vector<std::string> parts;
+  for (const json::value& value : look_array(pod, {"status", "conditions"})) {
+    const json::object& condition = as_object_or_empty(value);
+    const std::string_view type = look_text(condition, {"type"});
+    const bool is_pending = type == "PodResizePending";
+    if (!is_pending && type != "PodResizeInProgress") continue;
+    if (look_text(condition, {"status"}) != "True") continue;
+    const std::string_view reason = look_text(condition, {"reason"});
+    const std::string_view message = look_text(condition, {"message"});
+    std::string part = is_pending ? on_one_line(reason) : "in progress";
+    if (!is_pending && !reason.empty()) part += ", " + on_one_line(reason);
+    if (!message.empty()) part += ": " + on_one_line(message);
+    parts.push_back(std::move(part));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 template <typename Domains>
 std::string domains_text(const Domains& domains, const CpuSet& cpus, std::string_view one) {
   std::vector<int> ids;
@@ -191,6 +238,9 @@ class PodReading {
     rows.push_back({"qos", fmt::format("{}: {}", name_of(qos_class(pod_, {})),
                                        on_one_line(qos_reason(pod_, {})))});
     rows.push_back({"status", on_one_line(summary_.status)});
+    if (const std::string resize = wish_text(pod); !resize.empty()) {
+      rows.push_back({"resize", resize});
+    }
     if (!summary_.message.empty()) {
       const bool failed = summary_.phase == "Failed";
       rows.push_back({failed ? "failed" : "waits", "because " + on_one_line(summary_.message)});
@@ -215,7 +265,9 @@ class PodReading {
   }
 
   void add_cpus(std::vector<Row>& rows, const CpuHolder& holder) const {
-    std::vector<SetLine> lines{{"assigned", holder.assigned, ""},
+    const CpuSet grown = holder.grown();
+    std::vector<SetLine> lines{{"assigned", holder.assigned,
+                                grown.empty() ? "" : fmt::format(", grown by {}", grown.str())},
                                {"promised", holder.promised, ", which it never loses"}};
     if (holder.pending) lines.push_back({"pending", *holder.pending, ""});
     for (Row& row : set_rows(lines)) rows.push_back(std::move(row));
@@ -240,8 +292,9 @@ class PodReading {
         look_array(page_.pod, {"status", app ? "containerStatuses" : "initContainerStatuses"}),
         container.name);
     std::vector<Row> rows{{"command", command_text(spec)},
-                          {"asks for", amounts_text(container.resources)},
-                          {"state", state_text(status, page_.now)}};
+                          {"asks for", amounts_text(container.resources)}};
+    add_amounts(rows, container, status);
+    rows.push_back({"state", state_text(status, page_.now)});
     if (const json::object* last = look_object(status, {"lastState", "terminated"})) {
       rows.push_back({"before", ending_text(*last, page_.now)});
     }

@@ -183,6 +183,43 @@ TEST(DescribePod, TellsWhatOneWaitsFor) {
   EXPECT_NE(page->find("\nevents  none\n"), std::string::npos);
 }
 
+// Wishes for 8 CPUs, was granted 2, and still runs on 4.
+json::object wishing_pod() {
+  json::object pod = database_pod();
+  pod["spec"].as_object()["containers"].as_array().at(0).as_object()["resources"] = {
+      {"requests", {{"cpu", "8"}, {"memory", "8Gi"}}},
+      {"limits", {{"cpu", "8"}, {"memory", "8Gi"}}}};
+  json::object& status = pod["status"].as_object();
+  json::object& main = status["containerStatuses"].as_array().at(0).as_object();
+  main["allocatedResources"] = {{"cpu", "2"}, {"memory", "8Gi"}};
+  main["resources"] = {{"requests", {{"cpu", "4"}, {"memory", "8Gi"}}},
+                       {"limits", {{"cpu", "4"}, {"memory", "8Gi"}}}};
+  json::array& conditions = status["conditions"].as_array();
+  conditions.insert(conditions.begin(),
+                    json::object{{"type", "PodResizeInProgress"}, {"status", "True"}});
+  conditions.insert(conditions.begin(),
+                    json::object{{"type", "PodResizePending"},
+                                 {"status", "True"},
+                                 {"reason", "Deferred"},
+                                 {"message", "needs CPUs held by web/gw envoy 6-9"}});
+  return pod;
+}
+
+TEST(DescribePod, TellsWhatAResizeHasComeTo) {
+  const json::object pod = wishing_pod();
+  const CpuMap map = busy_map();
+  const auto page = render_pod_page({.pod = pod, .map = map, .now = kToday});
+  ASSERT_TRUE(page) << page.error().message;
+  for (const char* line :
+       {"\nresize       Deferred: needs CPUs held by web/gw envoy 6-9; in progress\n",
+        "\n  asks for   cpu 8, memory 8Gi\n", "\n  granted    cpu 2, memory 8Gi\n",
+        "\n  runs with  cpu 4, memory 8Gi\n", "\n  assigned   2-5  4 CPUs, grown by 4-5\n",
+        "\n  promised   2-3  2 CPUs, which it never loses\n",
+        "\n  pending    2-3  2 CPUs will be left; 4-5 go in 1s\n"}) {
+    EXPECT_NE(page->find(line), std::string::npos) << line << *page;
+  }
+}
+
 TEST(DescribePod, NamesThePolicyThatGivesNothing) {
   CpuMap map = busy_map();
   map.policy = "none";
@@ -229,8 +266,32 @@ TEST(CpuGrid, HasALineForEachPartOfTheMachineAndALetterForEachHolder) {
   EXPECT_EQ(grid.render(),
             "NUMA  SOCKET  L3  CPUS  WHO\n"
             "0     0       0   0-7   rr AA AA BB\n"
+            "                              --\n"
             "1     1       1   8-15  BB .. .. sx\n"
-            "r reserved, . shared and free to give, s shared, not to give, x offline\n");
+            "r reserved, . shared and free to give, s shared, not to give, x offline, "
+            "- below: leaving, to be given up\n");
+}
+
+TEST(CpuGrid, TellsPromisedGrownAndLeavingCpusApart) {
+  CpuMap map{.topology = machine("1s48c2t"), .policy = "static"};
+  map.containers = {{.namespace_name = "n",
+                     .pod = "p",
+                     .uid = "u",
+                     .container = "c",
+                     .assigned = cpus("0-5,90-91"),
+                     .promised = cpus("0-1"),
+                     .pending = cpus("0-3")}};
+  map.shared = map.free = map.topology.cpus() - map.exclusive();
+  EXPECT_EQ(
+      CpuGrid(map).render(),
+      "NUMA  SOCKET  L3  CPUS  WHO\n"
+      "0     0       0   0-95  AA AA AA .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. ..\n"
+      "                           ++ --\n"
+      "                        .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. .. ..\n"
+      "                        .. .. .. AA .. ..\n"
+      "                                 --\n"
+      ". shared and free to give, + below: grown beyond what was promised, "
+      "- below: leaving, to be given up\n");
 }
 
 TEST(CpuGrid, BreaksLongLinesAndRunsOutOfLetters) {
@@ -240,7 +301,8 @@ TEST(CpuGrid, BreaksLongLinesAndRunsOutOfLetters) {
                               .pod = fmt::format("p{:03}", cpu),
                               .uid = fmt::format("{}", cpu),
                               .container = "c",
-                              .assigned = CpuSet{CpuId(cpu)}});
+                              .assigned = CpuSet{CpuId(cpu)},
+                              .promised = CpuSet{CpuId(cpu)}});
   }
   map.shared = map.free = map.topology.cpus() - map.exclusive();
   const CpuGrid grid(map);

@@ -71,6 +71,24 @@ CpuMap small_map() {
   return map;
 }
 
+// Three that have grown, one of them about to shrink; with light and dark numbers.
+CpuMap grown_map() {
+  CpuHolder shrinking = holder("a/shrinking", "main", "2-9");
+  shrinking.promised = cpus("2-3");
+  shrinking.pending = cpus("2-5");
+  CpuHolder grown = holder("b/grown", "main", "10-15");
+  grown.promised = cpus("10-13");
+  std::vector<CpuHolder> holders{shrinking, grown};
+  for (int i = 0; i < 6; ++i) {
+    holders.push_back(holder(fmt::format("c/steady-{}", i), "main", fmt::format("{}", 16 + i)));
+  }
+  CpuHolder dark = holder("d/dark", "main", "24-31");
+  dark.promised = cpus("24-25");
+  dark.pending = cpus("24-27");
+  holders.push_back(dark);
+  return map_of(machine("2s2l4c2t"), std::move(holders));
+}
+
 // Every second quarter of the machine is held, in pieces of `size`.
 CpuMap crowded_map(const Topology& topology, int size) {
   std::vector<CpuHolder> holders;
@@ -114,6 +132,7 @@ TEST(CpusPicture, OfTwoToTwoHundredAndFiftySixCpus) {
   expect_golden("cpus-2.svg",
                 draw(map_of(machine("1s2c1t"), {holder("default/run-x", "main", "1")})));
   expect_golden("cpus-16.svg", draw(small_map()));
+  expect_golden("cpus-grown.svg", draw(grown_map()));
   CpuMap medium = crowded_map(machine("2s2l8c2t", Numbering::kThreadsFar), 6);
   medium.offline = cpus("61,63");
   medium.shared -= medium.offline;

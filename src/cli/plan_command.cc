@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "cli/plan_input.h"
 #include "cli/plan_render.h"
+#include "cli/resize_words.h"
 #include "cli/topology_svg.h"
 #include "config/read_config.h"
 #include "discover/source.h"
@@ -38,14 +39,23 @@ constexpr const char* kFooter =
     "core of the lowest CPU reserved (on a machine of one core that CPU alone) and topology\n"
     "manager policy none.\n"
     "\n"
-    "A plan that refuses pods is an answer: the exit code is 0. It is 1 for input that cannot be\n"
-    "read, with every mistake of the configuration at its line.\n"
+    "--resize asks what a resize in place would give when all pods are in: which CPUs stay and\n"
+    "which are added or given up, or why not and who would have to leave first. Those of one\n"
+    "pod are one resize; several pods are resized in the order given. CONTAINER may be left\n"
+    "out where the pod has one; NAMESPACE/POD/CONTAINER=N works too. A node resizes exclusive "
+    "CPUs\n"
+    "with feature gate InPlacePodVerticalScalingExclusiveCPUs on. A plan takes it for on, unless\n"
+    "--config has it as false: then such a resize is Infeasible here too.\n"
+    "\n"
+    "A plan that refuses pods is an answer: the exit code is 0. It is 1 when a resize is refused,\n"
+    "and for input that cannot be read, with every mistake of the configuration at its line.\n"
     "\n"
     "Examples:\n"
     "  corehold plan -f pods.yaml\n"
     "  corehold plan -f pods.yaml --config node.yaml --topology xml:server.xml\n"
     "  corehold plan -f pods.yaml --explain db/pg-0\n"
     "  corehold plan -f pods.yaml -o svg > plan.svg\n"
+    "  corehold plan -f pods.yaml --resize db/pg-0/postgres=12\n"
     "  kubectl get pods -A -o json | corehold plan -f - --node worker-1";
 
 struct Arguments {
@@ -55,6 +65,7 @@ struct Arguments {
   std::string format = "table";
   std::string explain{};
   std::string node{};
+  std::vector<std::string> resizes{};
 };
 
 int bad_usage(const std::string& message) {
@@ -87,12 +98,26 @@ std::vector<ConfigRemark> mistakes_of(const CheckedConfig& checked, const Topolo
   return mistakes;
 }
 
-// The configuration of `file`, or what a plan assumes without one. Mistakes are told here;
+// What a plan takes for granted where it resizes: the gate, unless the file says no.
+void allow_resize(CheckedConfig& checked, std::vector<std::string>& notes) {
+  FeatureGates& gates = checked.config.gates;
+  const Gate gate = Gate::kInPlacePodVerticalScalingExclusiveCpus;
+  if (gates.is_on(gate) || !gates.is_on(Gate::kInPlacePodVerticalScaling)) return;
+  const std::string name(info(gate).name);
+  if (checked.lines.contains("featureGates." + name)) return;
+  gates.set(gate, true);
+  notes.push_back(
+      fmt::format("feature gate {} is assumed on; a node needs it in its featureGates", name));
+}
+
+// The configuration of the file, or what a plan assumes without one. Mistakes are told here;
 // no value: there were some.
-std::optional<Config> configure(const std::string& file, const Topology& topology,
+std::optional<Config> configure(const Arguments& arguments, const Topology& topology,
                                 std::vector<std::string>& notes) {
+  const std::string& file = arguments.config;
   if (file.empty()) {
-    const Config config = planning_defaults(topology);
+    Config config = planning_defaults(topology);
+    config.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, !arguments.resizes.empty());
     notes.push_back(
         fmt::format("no --config: assumed are policy static, CPU{} {} reserved, "
                     "topology manager policy none",
@@ -104,10 +129,11 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
     complain(text.error().message);
     return std::nullopt;
   }
-  const CheckedConfig checked = read_config(*text);
+  CheckedConfig checked = read_config(*text);
   const std::vector<ConfigRemark> mistakes = mistakes_of(checked, topology);
   for (const ConfigRemark& mistake : mistakes) report(render_remark(file, mistake));
   if (!mistakes.empty()) return std::nullopt;
+  if (!arguments.resizes.empty()) allow_resize(checked, notes);
   return checked.config;
 }
 
@@ -166,12 +192,21 @@ int show(const Arguments& arguments, const PlanPage& page) {
     if (!found) return fail(found.error());
     explained = *found;
   }
-  if (arguments.format == "json") return answer(render_plan_json(page, explained));
-  if (explained != nullptr) return answer(render_explanation(page, *explained));
-  if (arguments.format == "svg") {
-    return answer(render_topology_svg(page.topology, plan_paint(page)));
+  int code = kExitDone;
+  if (arguments.format == "json") {
+    code = answer(render_plan_json(page, explained));
+  } else if (explained != nullptr) {
+    code = answer(render_explanation(page, *explained));
+  } else if (arguments.format == "svg") {
+    code = answer(render_topology_svg(page.topology, plan_paint(page)));
+  } else {
+    code = answer(render_plan_table(page));
   }
-  return answer(render_plan_table(page));
+  const auto& resizes = page.report.resizes;
+  const bool refused = std::any_of(resizes.begin(), resizes.end(), [](const PlannedResize& resize) {
+    return resize.refusal.has_value();
+  });
+  return code == kExitDone && refused ? kExitFailed : code;
 }
 
 int run(const Arguments& arguments) {
@@ -180,6 +215,9 @@ int run(const Arguments& arguments) {
   if (!arguments.explain.empty() && arguments.format == "svg") {
     return bad_usage("--explain answers in words: -o table or -o json");
   }
+  if (!arguments.explain.empty() && !arguments.resizes.empty()) {
+    return bad_usage("--explain tells how pods come in; it does not go with --resize");
+  }
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") > 1) {
     return bad_usage("-f - may be given only once");
   }
@@ -187,16 +225,18 @@ int run(const Arguments& arguments) {
   if (!files) return fail(files.error());
   auto choice = choose_pods(*files, arguments.node);
   if (!choice) return fail(choice.error());
+  const auto resizes = resized_pods(choice->pods, arguments.resizes);
+  if (!resizes) return bad_usage(resizes.error().message);
   const auto topology = discover(*source);
   if (!topology) return fail(topology.error());
   std::vector<std::string> notes;
-  const auto config = configure(arguments.config, *topology, notes);
+  const auto config = configure(arguments, *topology, notes);
   if (!config) return kExitFailed;
   const auto node = NodeSetup::make(*topology, *config);
   if (!node) return fail(node.error());
   add_notes(*config, *node, *source, notes);
   std::move(choice->notes.begin(), choice->notes.end(), std::back_inserter(notes));
-  const PlanReport made = plan(*node, choice->pods);
+  const PlanReport made = plan(*node, choice->pods, *resizes);
   return show(arguments, {.topology = *topology, .report = made, .notes = notes});
 }
 
@@ -228,6 +268,11 @@ void add_plan(CLI::App& root, int& exit_code) {
   command->add_option("--node", arguments->node, "Leave out pods bound to other nodes")
       ->type_name("NAME")
       ->check(is_given);
+  command
+      ->add_option("--resize", arguments->resizes, "Resize a container; may be given several times")
+      ->type_name("POD/CONTAINER=N")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->footer(kFooter);
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

@@ -18,9 +18,9 @@ Outcome plan(const std::string& arguments) { return run("plan " + arguments); }
 
 Outcome errors_of(const std::string& arguments) { return plan(arguments + " 2>&1 >/dev/null"); }
 
-void expect_golden(const std::string& name, const std::string& arguments) {
+void expect_golden(const std::string& name, const std::string& arguments, int code = 0) {
   const Outcome actual = plan(arguments);
-  EXPECT_EQ(actual.code, 0) << arguments;
+  EXPECT_EQ(actual.code, code) << arguments;
   const std::string path = std::string(COREHOLD_SOURCE_DIR) + "/tests/golden/plan/" + name;
   if (std::getenv("COREHOLD_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << actual.text;
@@ -56,6 +56,46 @@ TEST(PlanGolden, Svg) {
   expect_golden("small.svg", kPods + kSmall + "-o svg");
   expect_golden("medium.svg", kPods + kMedium + kNode + "-o svg");
   expect_golden("large.svg", kPods + kLarge + kNode + "-o svg");
+}
+
+// The worked example of KEP-5554 in docs/resize.md, and what is refused beside it.
+const std::string kResized =
+    "-f docs/examples/resize-pods.yaml --config docs/examples/resize-node.yaml --topology "
+    "'synthetic:package:1 numa:2 core:3 pu:2' ";
+
+TEST(PlanGolden, Resizes) {
+  expect_golden("resize.txt", kResized + "--resize web=4");
+  expect_golden("resize-refused.txt", kResized + "--resize demo/web/main=6 --resize batch=1", 1);
+  expect_golden("resize-refused.json", kResized + "--resize web=8 --resize batch=3 -o json", 1);
+  expect_golden("resize.json", kResized + "--resize web=4 -o json");
+  expect_golden("resize.svg", kResized + "--resize web=4 -o svg");
+  expect_golden("resize-refused.svg", kResized + "--resize web=6 -o svg", 1);
+}
+
+TEST(PlanCommand, TakesTheGateOfAResizeForOnUnlessTheFileSaysNo) {
+  const std::string file = testing::TempDir() + "corehold-plan-gate.yaml";
+  const std::string start =
+      "apiVersion: kubelet.config.k8s.io/v1beta1\n"
+      "kind: KubeletConfiguration\n"
+      "cpuManagerPolicy: static\n"
+      "reservedSystemCPUs: \"11\"\n";
+  const std::string line =
+      "-f docs/examples/resize-pods.yaml --resize web=4 --topology "
+      "'synthetic:package:1 numa:2 core:3 pu:2' ";
+  const Outcome without = plan(line);
+  EXPECT_EQ(without.code, 0) << without.text;
+  std::ofstream(file) << start;
+  const Outcome silent = plan(line + "--config " + file);
+  EXPECT_EQ(silent.code, 0) << silent.text;
+  EXPECT_NE(silent.text.find("feature gate InPlacePodVerticalScalingExclusiveCPUs is assumed on"),
+            std::string::npos)
+      << silent.text;
+  std::ofstream(file) << start << "featureGates: {InPlacePodVerticalScalingExclusiveCPUs: false}\n";
+  const Outcome off = plan(line + "--config " + file);
+  EXPECT_EQ(off.code, 1) << off.text;
+  EXPECT_NE(off.text.find("InPlacePodVerticalScalingExclusiveCPUs is off"), std::string::npos)
+      << off.text;
+  std::remove(file.c_str());
 }
 
 TEST(PlanGolden, Explanations) {
@@ -125,10 +165,17 @@ TEST(PlanCommand, BadUsageIsTwoAndBadInputOne) {
        "--topology: \"nope\" is not a topology source: use host, xml:FILE or "
        "synthetic:DESCRIPTION"},
       {kPods + "-o svg --explain pg-0", 2, "--explain answers in words: -o table or -o json"},
+      {kPods + "--resize upf-0=4 --explain pg-0", 2,
+       "--explain tells how pods come in; it does not go with --resize"},
       {kPods + "--explain ''", 2, "--explain: must not be empty"},
       {kPods + "--config ''", 2, "--config: must not be empty"},
       {kPods + "--node ''", 2, "--node: must not be empty"},
       {"-f - -f -", 2, "-f - may be given only once"},
+      {kPods + kServer + "--resize nobody=4", 2,
+       "--resize nobody=4: no such container in the plan; there are telco/upf-0/fast-path, "},
+      {kPods + kServer + "--resize upf-0", 2, "--resize \"upf-0\": must be POD/CONTAINER=N"},
+      {kPods + kServer + "--resize pg-0=4", 2,
+       "--resize pg-0=4: pod db/pg-0 has the containers exporter, postgres; name one"},
       {"-f nowhere.yaml", 1, "open nowhere.yaml: ENOENT"},
       {"-f docs/examples/node.yaml", 1,
        "docs/examples/node.yaml: document 1: kind: \"KubeletConfiguration\" is not a Pod"},

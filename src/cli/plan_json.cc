@@ -51,9 +51,11 @@ json::object container_json(const PlanPage& page, const PlannedPod& pod,
                       {"cpuRequest", container.cpu_request},
                       {"exclusiveCPUs", container.cpus_asked},
                       {"assigned", ""},
+                      {"promised", ""},
                       {"numaNodes", ""}};
   if (pod.refusal) return object;
   object["assigned"] = container.granted.str();
+  object["promised"] = container.promised.str();
   object["numaNodes"] = container.nodes.str();
   if (!container.granted.empty()) object["alignment"] = fit_json(page.topology, container.fit);
   if (!container.memory.empty()) {
@@ -64,14 +66,18 @@ json::object container_json(const PlanPage& page, const PlannedPod& pod,
   return object;
 }
 
-json::object refusal_json(const PlannedRefusal& refusal) {
-  json::array holders;
-  for (const Holder& holder : refusal.holders) {
-    holders.push_back({{"pod", holder.pod},
-                       {"container", holder.container},
-                       {"resource", holder.resource},
-                       {"holds", holder.what}});
+json::array holders_json(const std::vector<Holder>& holders) {
+  json::array list;
+  for (const Holder& holder : holders) {
+    list.push_back({{"pod", holder.pod},
+                    {"container", holder.container},
+                    {"resource", holder.resource},
+                    {"holds", holder.what}});
   }
+  return list;
+}
+
+json::object refusal_json(const PlannedRefusal& refusal) {
   return {{"reason", refusal.reason},
           {"container", refusal.container},
           {"text", refusal.text},
@@ -79,7 +85,7 @@ json::object refusal_json(const PlannedRefusal& refusal) {
           {"rule", refusal.rule},
           {"missing", refusal.missing},
           {"fitsEmptyNode", refusal.fits_empty},
-          {"holders", std::move(holders)}};
+          {"holders", holders_json(refusal.holders)}};
 }
 
 json::object pod_json(const PlanPage& page, const PlannedPod& pod) {
@@ -94,6 +100,42 @@ json::object pod_json(const PlanPage& page, const PlannedPod& pod) {
   }
   object["containers"] = std::move(containers);
   if (pod.refusal) object["refusal"] = refusal_json(*pod.refusal);
+  return object;
+}
+
+json::object resized_json(const PlanPage& page, const ResizedContainer& container) {
+  json::object waits_for;
+  for (const auto& [name, cpus] : container.waits_for) waits_for[name] = cpus.str();
+  json::object object{{"name", container.name},
+                      {"kind", name_of(container.kind)},
+                      {"cpuRequestBefore", container.cpu_before},
+                      {"cpuRequestAfter", container.cpu_after},
+                      {"promised", container.promised.str()},
+                      {"before", container.before.str()},
+                      {"after", container.after.str()},
+                      {"kept", container.kept().str()},
+                      {"added", container.added().str()},
+                      {"givenUp", container.given_up().str()},
+                      {"waitsFor", std::move(waits_for)}};
+  if (!container.after.empty()) object["alignment"] = fit_json(page.topology, container.fit);
+  return object;
+}
+
+json::object resize_json(const PlanPage& page, const PlannedResize& resize) {
+  json::array containers;
+  for (const ResizedContainer& container : resize.containers) {
+    containers.push_back(resized_json(page, container));
+  }
+  json::object object{{"pod", resize.pod},
+                      {"verdict", name_of(resize.verdict)},
+                      {"containers", std::move(containers)}};
+  if (resize.refusal) {
+    object["refusal"] = {{"error", resize.refusal->error},
+                         {"container", resize.refusal->container},
+                         {"text", resize.refusal->text},
+                         {"message", resize.refusal->message},
+                         {"mustLeave", holders_json(resize.leave)}};
+  }
   return object;
 }
 
@@ -181,6 +223,13 @@ std::string render_plan_json(const PlanPage& page, const PlannedPod* explain) {
                     {"allocatableMilliCPU", report.allocatable_milli},
                     {"notes", json::array(page.notes.begin(), page.notes.end())},
                     {"pods", std::move(pods)}};
+  if (!report.resizes.empty()) {
+    json::array resizes;
+    for (const PlannedResize& resize : report.resizes) {
+      resizes.push_back(resize_json(page, resize));
+    }
+    root["resizes"] = std::move(resizes);
+  }
   if (explain != nullptr) root["explain"] = explain_json(*explain);
   return json_text(root);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -23,8 +24,22 @@ constexpr std::size_t kRefusalsShown = 6;
 std::string title_of(const PlanReport& report) {
   std::size_t refused = 0;
   for (const PlannedPod& pod : report.pods) refused += pod.refusal ? 1U : 0U;
-  return fmt::format("{}: {} admitted, {} refused", counted(report.pods.size(), "pod"),
-                     report.pods.size() - refused, refused);
+  return fmt::format("{}: {} admitted, {} refused{}", counted(report.pods.size(), "pod"),
+                     report.pods.size() - refused, refused,
+                     report.resizes.empty() ? "" : "; " + resizes_line(report));
+}
+
+// How each resize would end: "resize of a/b: accepted, main 2-3 -> 2-5", or why it is refused.
+std::string resize_remark(const PlannedResize& resize) {
+  std::string text =
+      fmt::format("resize of {}: {}", on_one_line(resize.pod), name_of(resize.verdict));
+  if (resize.refusal) return text + ", " + on_one_line(resize.refusal->message);
+  for (const ResizedContainer& container : resize.containers) {
+    if (container.before == container.after) continue;
+    text += fmt::format(", {} {} -> {}", on_one_line(container.name), container.before.str(),
+                        container.after.str());
+  }
+  return text;
 }
 
 std::vector<std::string> remarks_of(const PlanPage& page) {
@@ -40,6 +55,7 @@ std::vector<std::string> remarks_of(const PlanPage& page) {
                                   on_one_line(pod.refusal->reason)));
   }
   if (left > 0) remarks.push_back(fmt::format("and {} more refused", left));
+  for (const PlannedResize& resize : page.report.resizes) remarks.push_back(resize_remark(resize));
   for (const std::string& note : page.notes) remarks.push_back("note: " + on_one_line(note));
   return remarks;
 }
@@ -68,8 +84,17 @@ Paint plan_paint(const PlanPage& page) {
     Fill fill = owner_fill(index);
     fill.label = label;
     fill.detail = owner.container->granted.str();
+    const CpuSet grown = owner.container->granted - owner.container->promised;
+    if (!grown.empty()) {
+      fmt::format_to(std::back_inserter(fill.detail), "; promised {}",
+                     owner.container->promised.str());
+    }
     paint.fills.push_back(std::move(fill));
     paint_all(paint, owner.container->granted, kFirstOwner + index, label);
+    for (const CpuId cpu : grown) {
+      paint.cpus[cpu].mark = CpuPaint::Mark::kGrown;
+      paint.cpus[cpu].note += ", grown";
+    }
     ++index;
   }
   return paint;

@@ -55,6 +55,8 @@ TEST(PlanPalette, NumbersStandOut) {
   for (std::size_t i = 0; i < kOwnerFills; ++i) {
     const Fill fill = owner_fill(i);
     EXPECT_GE(contrast(fill.color, fill.ink), 4.5) << i << " " << fill.color;
+    EXPECT_GE(contrast(fill.pale, fill.ink), 4.5) << i << " " << fill.pale;
+    EXPECT_NE(fill.pale, fill.color) << i;
   }
   const Topology machine = corehold::machine("1s4c2t");
   const PlanReport report = report_of(machine, {{"a/b", "c", "2-5"}});
@@ -87,6 +89,28 @@ TEST(PlanPaint, ColoursByOwner) {
   EXPECT_EQ(paint.title, "2 pods: 2 admitted, 0 refused");
   EXPECT_EQ(paint.subtitles, (std::vector<std::string>{"1 socket, 1 NUMA node, 4 cores, 8 CPUs",
                                                        "policy static", "topology manager none"}));
+}
+
+TEST(PlanPaint, MarksWhatHasGrownBeyondWhatWasPromised) {
+  const Topology machine = corehold::machine("1s4c2t");
+  PlanReport report = report_of(machine, {{"a/b", "main", "2-5"}});
+  EXPECT_EQ(render_topology_svg(machine, plan_paint({machine, report})).find("grown"),
+            std::string::npos)
+      << "no legend for what is not there";
+  report.pods[0].containers[0].promised = cpus("2-3");
+  report.resizes = {
+      {.pod = "a/b",
+       .containers = {{.name = "main", .before = cpus("2-3"), .after = cpus("2-5")}}}};
+  const Paint paint = plan_paint({machine, report});
+  EXPECT_EQ(paint.cpus.at(CpuId(3)).mark, CpuPaint::Mark::kNone);
+  EXPECT_EQ(paint.cpus.at(CpuId(4)).mark, CpuPaint::Mark::kGrown);
+  EXPECT_EQ(paint.cpus.at(CpuId(4)).note, "a/b main, grown");
+  EXPECT_EQ(paint.fills[2].detail, "2-5; promised 2-3");
+  EXPECT_EQ(paint.remarks, (std::vector<std::string>{"resize of a/b: Accepted, main 2-3 -> 2-5"}));
+  const std::string svg = render_topology_svg(machine, paint);
+  EXPECT_NE(svg.find(">grown: beyond what was promised<"), std::string::npos);
+  EXPECT_NE(svg.find("class=\"ch-mark ch-m2\""), std::string::npos);
+  EXPECT_EQ(svg.find(">leaving: "), std::string::npos);
 }
 
 TEST(PlanSvg, LegendOfManyOwnersStaysOnThePageWithoutOverlap) {

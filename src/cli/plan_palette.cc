@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_palette.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -38,17 +39,18 @@ constexpr std::array<Color, 16> kColors{{
 }};
 
 constexpr std::size_t kFrames = 3;
+constexpr std::uint32_t kPaler = 4;   // tenths, of CPUs that were not promised
+constexpr std::uint32_t kPalest = 9;  // of ten: some colour is left
 static_assert(kOwnerFills % (kColors.size() * kFrames) == 0);
 
 // Away from its ink, so that numbers stand out all the more: bright ones brighter, deep ones
-// deeper, three tenths of the way for each step.
-std::string shaded(const Color& color, std::size_t step) {
+// deeper, `tenths` of the way.
+std::string shaded(const Color& color, std::uint32_t tenths) {
   const std::uint32_t target = color.ink == kDark ? 255U : 0U;
   std::uint32_t mixed = 0;
   for (const unsigned shift : {16U, 8U, 0U}) {
     const std::uint32_t part = (color.fill >> shift) & 0xFFU;
-    const auto away = static_cast<std::uint32_t>(step);
-    mixed |= ((part * (10U - 3U * away) + target * 3U * away) / 10U) << shift;
+    mixed |= ((part * (10U - tenths) + target * tenths) / 10U) << shift;
   }
   return fmt::format("#{:06x}", mixed);
 }
@@ -58,10 +60,12 @@ std::string shaded(const Color& color, std::size_t step) {
 Fill owner_fill(std::size_t index) {
   const Color& color = kColors[index % kColors.size()];
   const std::size_t round = index % kOwnerFills / kColors.size();
+  const auto tenths = 3 * static_cast<std::uint32_t>(round / kFrames);
   return {.label = "",
-          .color = shaded(color, round / kFrames),
+          .color = shaded(color, tenths),
           .ink = color.ink,
-          .frame = static_cast<Fill::Frame>(round % kFrames)};
+          .frame = static_cast<Fill::Frame>(round % kFrames),
+          .pale = shaded(color, std::min(tenths + kPaler, kPalest))};
 }
 
 }  // namespace corehold

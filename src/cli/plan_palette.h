@@ -15,7 +15,8 @@ namespace corehold {
 // shades.
 inline constexpr std::size_t kOwnerFills = 144;
 
-// How to fill the CPUs of the index-th owner, without a label. Beyond kOwnerFills they
+// How to fill the CPUs of the index-th owner, paler those that it was not promised, without a
+// label. Beyond kOwnerFills they
 // start over.
 Fill owner_fill(std::size_t index);
 

@@ -57,6 +57,7 @@ std::string header(const PlanPage& page) {
                         {"topology", topology_line(report.topology_options)}};
   for (Row& row : plan_set_rows(report)) rows.push_back(std::move(row));
   rows.push_back({"pods", pods_line(report)});
+  if (!report.resizes.empty()) rows.push_back({"resizes", resizes_line(report)});
   if (report.requested_milli > report.allocatable_milli) {
     rows.push_back({"note", overbooked(report)});
   }
@@ -66,12 +67,13 @@ std::string header(const PlanPage& page) {
 
 // Which of the columns that most plans do not need are there.
 struct Columns {
+  bool promised = false;
   bool memory = false;
   bool devices = false;
 };
 
 Columns columns_of(const PlanReport& report) {
-  Columns columns;
+  Columns columns{.promised = !report.resizes.empty()};
   for (const PlannedPod& pod : report.pods) {
     if (pod.refusal) continue;
     for (const PlannedContainer& container : pod.containers) {
@@ -90,8 +92,9 @@ Row row_of(const PlanPage& page, const PlannedPod& pod, const PlannedContainer& 
           container_name(container),
           std::string(name_of(pod.qos)),
           container.cpu_request.empty() ? "-" : on_one_line(container.cpu_request),
-          shares ? "shared" : container.granted.str(),
-          shown(container.nodes)};
+          shares ? "shared" : container.granted.str()};
+  if (columns.promised) row.push_back(shown(container.promised));
+  row.push_back(shown(container.nodes));
   if (columns.memory) row.push_back(memory_text(container));
   if (columns.devices) row.push_back(devices_text(container));
   row.push_back(shares ? "-" : summarize(page.topology, container.fit));
@@ -100,7 +103,9 @@ Row row_of(const PlanPage& page, const PlannedPod& pod, const PlannedContainer& 
 
 std::string admitted(const PlanPage& page) {
   const Columns columns = columns_of(page.report);
-  Row head{"#", "POD", "CONTAINER", "QOS", "CPUS", "ASSIGNED", "NUMA"};
+  Row head{"#", "POD", "CONTAINER", "QOS", "CPUS", "ASSIGNED"};
+  if (columns.promised) head.emplace_back("PROMISED");
+  head.emplace_back("NUMA");
   if (columns.memory) head.emplace_back("MEMORY");
   if (columns.devices) head.emplace_back("DEVICES");
   head.emplace_back("ALIGNED");
@@ -160,6 +165,9 @@ std::string render_plan_table(const PlanPage& page) {
   std::string text = header(page) + admitted(page);
   for (const PlannedPod& pod : page.report.pods) {
     if (pod.refusal) text += "\n" + refusal_text(pod);
+  }
+  for (const PlannedResize& resize : page.report.resizes) {
+    text += "\n" + resize_text(page, resize);
   }
   return text;
 }

@@ -17,6 +17,7 @@ PlanReport report_of(const Topology& topology, const std::vector<Given>& given) 
                                .entitlement = "because",
                                .is_decided = true,
                                .granted = granted,
+                               .promised = granted,
                                .nodes = topology.nodes_of(granted)};
     container.fit = fit_of(topology, topology.cpus() - report.reserved, granted);
     report.shared -= granted;

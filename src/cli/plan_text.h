@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/plan_render.h"
 #include "sim/plan_report.h"
 
 namespace corehold {
@@ -31,6 +32,11 @@ std::string devices_text(const PlannedContainer& container);
 
 // A pod's refusal in two columns. REQUIRES: there is one.
 std::string refusal_text(const PlannedPod& pod);
+
+// What a resize would change, or why it is refused and who would have to leave.
+std::string resize_text(const PlanPage& page, const PlannedResize& resize);
+// "2 resizes, 1 accepted, 1 refused".
+std::string resizes_line(const PlanReport& report);
 
 // The lines of a text, without their ends.
 std::vector<std::string> lines_of(const std::string& text);

@@ -150,6 +150,9 @@ TEST(Completion, KnowsWhatAnOptionTakes) {
   EXPECT_EQ(completions("run --cpus 2 -- ''"), (Words{":files"}));
   EXPECT_EQ(completions("de"), (Words{"describe", "delete"}));
   EXPECT_EQ(completions("get po"), (Words{"pods"}));
+  EXPECT_EQ(completions("res"), (Words{"resize"}));
+  EXPECT_EQ(completions("resize ''"), (Words{"pod"}));
+  EXPECT_EQ(completions("resize pod web --t"), (Words{"--timeout"}));
   EXPECT_EQ(completions("get po --wa"), (Words{"--watch"})) << "an alias is the command";
   EXPECT_EQ(completions("logs web more ''"), (Words{})) << "one pod only";
 }

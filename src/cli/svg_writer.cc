@@ -43,6 +43,11 @@ void SvgWriter::rect(const Rect& at, int radius, std::string_view style) {
                  escape_xml(style), at.x, at.y, at.width, at.height, radius);
 }
 
+void SvgWriter::path(std::string_view data, std::string_view style) {
+  fmt::format_to(std::back_inserter(out_), "<path class=\"{}\" d=\"{}\"/>\n", escape_xml(style),
+                 escape_xml(data));
+}
+
 void SvgWriter::text(int x, int y, std::string_view style, std::string_view content) {
   fmt::format_to(std::back_inserter(out_), "<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n",
                  escape_xml(style), x, y, escape_xml(content));

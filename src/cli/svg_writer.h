@@ -26,6 +26,8 @@ class SvgWriter {
  public:
   // A shape with rounded corners. `style` is a class of the style sheet.
   void rect(const Rect& at, int radius, std::string_view style);
+  // A shape by its path data.
+  void path(std::string_view data, std::string_view style);
   // Text whose baseline starts (or, where the class anchors it so, ends) at x, y.
   void text(int x, int y, std::string_view style, std::string_view content);
   // The same, with a second part in another class right after it, where there is one.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -48,10 +49,44 @@ constexpr std::string_view kOwnersStyle = R"(.ch-quiet{fill:#66748c}
 .ch-dashed{fill:none;stroke-width:2;stroke-dasharray:3 3}
 )";
 
+constexpr std::string_view kMarksStyle = R"(.ch-mark{fill:#16233b}
+.ch-strike{fill:none;stroke:#16233b;stroke-width:1.5;stroke-opacity:0.7}
+)";
+
 constexpr std::string_view kHatch =
     "<defs><pattern id=\"ch-lines\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
     "patternTransform=\"rotate(45)\"><path d=\"M0 0V6\" stroke=\"#9a3412\" stroke-width=\"2\" "
     "stroke-opacity=\"0.4\"/></pattern></defs>\n";
+
+using Mark = CpuPaint::Mark;
+
+bool has_mark(const Paint& paint, Mark mark) {
+  return std::any_of(paint.cpus.begin(), paint.cpus.end(),
+                     [mark](const auto& cpu) { return cpu.second.mark == mark; });
+}
+
+// Fills with cells that have a mark.
+std::set<std::size_t> marked_fills(const Paint& paint) {
+  std::set<std::size_t> fills;
+  for (const auto& [id, cpu] : paint.cpus) {
+    if (cpu.mark != Mark::kNone) fills.insert(cpu.fill);
+  }
+  return fills;
+}
+
+// In the cell's ink, as dark or light as its number.
+std::string marks_style(const Paint& paint) {
+  const std::set<std::size_t> fills = marked_fills(paint);
+  if (fills.empty()) return "";
+  std::string style(kMarksStyle);
+  for (const std::size_t i : fills) {
+    const Fill& fill = paint.fills[i];
+    fmt::format_to(std::back_inserter(style),
+                   ".ch-p{0}{{fill:{1}}}\n.ch-m{0}{{fill:{2}}}\n.ch-s{0}{{stroke:{2}}}\n", i,
+                   escape_xml(fill.pale.empty() ? fill.color : fill.pale), escape_xml(fill.ink));
+  }
+  return style;
+}
 
 std::string style_sheet(const Paint& paint) {
   std::string style(kStyle);
@@ -65,6 +100,7 @@ std::string style_sheet(const Paint& paint) {
                    escape_xml(paint.fills[i].ink));
   }
   if (paint.fills.size() > 1) style += kOwnersStyle;
+  style += marks_style(paint);
   return style + "</style>\n" + std::string(kHatch);
 }
 
@@ -193,8 +229,10 @@ class Picture {
     CHECK(own.fill < paint_.fills.size());
     const bool isolated = topology_.isolated().contains(box.cpu);
     body_.open_group(tip_of(box.cpu, own, isolated));
-    body_.rect(box.at, 3, fmt::format("ch-f{}", own.fill));
+    const bool is_marked = own.mark != Mark::kNone;
+    body_.rect(box.at, 3, fmt::format("ch-{}{}", is_marked ? 'p' : 'f', own.fill));
     draw_frame(box.at, own.fill);
+    draw_mark(box.at, own.mark, fmt::format(" ch-m{}", own.fill), fmt::format(" ch-s{}", own.fill));
     if (isolated) body_.rect(box.at, 3, "ch-hatch");
     body_.text(box.at.x + box.at.width / 2, box.at.y + 15, fmt::format("ch-n ch-i{}", own.fill),
                box.label);
@@ -211,6 +249,17 @@ class Picture {
         fmt::format("{} ch-e{}", frame == Fill::Frame::kDashed ? "ch-dashed" : "ch-frame", fill));
   }
 
+  // A corner, or a line from corner to corner. `fill` and `stroke`: further classes.
+  void draw_mark(const Rect& at, Mark mark, std::string_view fill, std::string_view stroke) {
+    const int right = at.x + at.width;
+    if (mark == Mark::kGrown) {
+      body_.path(fmt::format("M{} {}h6v6z", right - 6, at.y), fmt::format("ch-mark{}", fill));
+    } else if (mark == Mark::kLeaving) {
+      body_.path(fmt::format("M{} {}L{} {}", at.x + 1, at.y + at.height - 1, right - 1, at.y + 1),
+                 fmt::format("ch-strike{}", stroke));
+    }
+  }
+
   std::string tip_of(CpuId cpu, const CpuPaint& own, bool isolated) const {
     const CpuPlace& place = topology_.place(cpu);
     const std::string cache =
@@ -224,6 +273,7 @@ class Picture {
     std::string label;
     std::string style;
     bool hatched = false;
+    Mark mark = Mark::kNone;
   };
 
   std::vector<Entry> legend() const {
@@ -234,6 +284,12 @@ class Picture {
     entries.push_back({"core", "ch-core"});
     if (!lists_fills()) entries.push_back({paint_.fills[0].label, "ch-f0"});
     if (!topology_.isolated().empty()) entries.push_back({"isolated CPU", "ch-f0", true});
+    if (has_mark(paint_, Mark::kGrown)) {
+      entries.push_back({"grown: beyond what was promised", "ch-core", false, Mark::kGrown});
+    }
+    if (has_mark(paint_, Mark::kLeaving)) {
+      entries.push_back({"leaving: to be given up", "ch-core", false, Mark::kLeaving});
+    }
     return entries;
   }
 
@@ -315,6 +371,7 @@ class Picture {
       const Rect swatch{.x = x, .y = y, .width = kSwatch, .height = kSwatch};
       body_.rect(swatch, 3, entry.style);
       if (entry.hatched) body_.rect(swatch, 3, "ch-hatch");
+      draw_mark(swatch, entry.mark, "", "");
       body_.text(x + kSwatch + 6, y + 11, "ch-legend", entry.label);
       x += width + 14;
     }

@@ -22,11 +22,20 @@ struct Fill {
   std::string detail{};         // after the label in the legend: "2-5"
   enum class Frame { kNone, kSolid, kDashed };
   Frame frame = Frame::kNone;  // where colours alone would not tell fills apart
+  std::string pale{};          // of marked cells, instead of color; "": the same
 };
 
 struct CpuPaint {
+  // A sign in the cell, whatever its colour, explained in the legend.
+  enum class Mark {
+    kNone,
+    kGrown,    // held beyond what was promised: a filled corner
+    kLeaving,  // to be given up: struck through
+  };
+
   std::size_t fill = 0;  // position in Paint::fills
   std::string note{};    // added to the cell's tooltip
+  Mark mark = Mark::kNone;
 };
 
 struct Paint {

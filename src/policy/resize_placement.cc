@@ -2,6 +2,7 @@
 #include "policy/resize_placement.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,10 +15,12 @@ namespace {
 constexpr std::string_view kNoLocality = "Resources cannot be allocated with Topology locality";
 constexpr std::size_t kMostOrdered = 4;  // growing containers of which every order is tried
 
+// Numbers of CPUs beyond this are this; no machine has as many.
+constexpr std::int64_t kMostCounted = std::numeric_limits<int>::max();
+
 // Only Guaranteed pods have CPUs to be resized.
 int cpus_wanted(const Container& container) {
-  return static_cast<int>(
-      std::min<std::int64_t>(exclusive_cpus(QosClass::kGuaranteed, container), kMaxCpus + 1));
+  return static_cast<int>(std::min(exclusive_cpus(QosClass::kGuaranteed, container), kMostCounted));
 }
 
 }  // namespace
@@ -255,7 +258,7 @@ Alignment ResizePlacement::align_pod(const CpuSet& usable) const {
   }
   const auto sockets =
       terms_.options.take.align_by_socket ? SocketAlignment::kPreferred : SocketAlignment::kIgnored;
-  const int count = static_cast<int>(std::min<std::int64_t>(peak.most(), kMaxCpus + 1));
+  const int count = static_cast<int>(std::min(peak.most(), kMostCounted));
   std::vector<ResourceHints> hints;
   hints.push_back({.resource = std::string(kCpu),
                    .family = cpu_hints(rules_.topology, usable - kept, kept, count, sockets)});

@@ -22,7 +22,7 @@ namespace corehold {
 namespace {
 
 constexpr int kPods = 3;
-constexpr int kResizes = 50'000;  // for each of the four topology policies
+constexpr int kResizes = 25'000;  // for each of the four topology policies
 constexpr int kStepsOfANode = 200;
 constexpr int kRarely = 8;  // one in so many is asked again in other ways
 

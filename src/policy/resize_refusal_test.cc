@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Resizes that are Infeasible or Deferred: every cause, in its exact words.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "pod/testing.h"
@@ -68,7 +70,7 @@ TEST(ResizeRefusals, WantsWholeCores) {
   // Core 0 has the reserved CPU 0, so ten CPUs are the most.
   EXPECT_EQ(resized(node, one("a", 10)), "main=2-11");
   EXPECT_THAT(resized(node, one("a", 12)),
-              HasSubstr("not enough free physical CPUs: available physical CPUs = 10"));
+              testing::HasSubstr("not enough free physical CPUs: available physical CPUs = 10"));
 }
 
 TEST(ResizeRefusals, LeavesTheSharedPoolItsCpus) {
@@ -113,6 +115,128 @@ TEST(ResizeRefusals, MemoryOfAMemoryManagerStaysWhereItIs) {
   EXPECT_EQ(resized(node, pod_of("a", {"main cpu=4 memory=2Gi"})),
             "Infeasible: container main of pod default/a: Resize is infeasible for Guaranteed Pods "
             "alongside Memory Manager policy \"Static\"; its memory has its place on NUMA nodes");
+}
+
+TEST(ResizeRefusals, ContainersWithoutCpusOnRecordCannotChange) {
+  AdmittingNode node = kep_node({});
+  admitted(node, two("a", 2, 2));
+  Bookings bookings = node.bookings();
+  apply(bookings.cpus, node.rules().policy.release(bookings.cpus, {"a", "c2"}));
+  const auto answer = [&](int c1, int c2) {
+    return text_of(
+        decide_resize(node.rules(), node.gates, bookings, two("a", 2, 2), two("a", c1, c2)));
+  };
+  EXPECT_EQ(answer(2, 4),
+            "Infeasible: getPromisedCPUSetError: no CPUs are on record as promised to container "
+            "c2 of pod default/a: PodUID=a, ContainerName=c2");
+  // It has ended: that does not keep the other from growing.
+  EXPECT_EQ(answer(4, 2), "c1=6-9");
+}
+
+TEST(ResizeRefusals, AGateThatIsSwitchedOffInTheMiddleStopsTheRest) {
+  AdmittingNode node = kep_node({});
+  admitted(node, one("a", 2));
+  resized(node, one("a", 6));
+  node.begin_resize(one("a", 4));
+  node.gates.exclusive_cpus = false;
+  EXPECT_EQ(resized(node, one("a", 4)),
+            "Infeasible: container main of pod default/a: its CPUs cannot change; feature gate "
+            "InPlacePodVerticalScalingExclusiveCPUs is off");
+}
+
+TEST(ResizeRefusals, SaysHowManyTheNodeHas) {
+  AdmittingNode node = kep_node({});
+  admitted(node, one("a", 2));
+  EXPECT_EQ(resized(node, one("a", 12)),
+            "Infeasible: container main of pod default/a: cannot grow from 2 CPUs (6-7) to 12, "
+            "even if every other pod left: not enough cpus available to satisfy request: "
+            "requested=12, available=11");
+  EXPECT_EQ(resized(node, one("a", 100'000)),
+            "Infeasible: container main of pod default/a: cannot grow from 2 CPUs (6-7) to 100000, "
+            "even if every other pod left: not enough cpus available to satisfy request: "
+            "requested=100000, available=11");
+}
+
+TEST(ResizeRefusals, TheRestOfThePodStaysWhenOthersLeave) {
+  AdmittingNode node = kep_node({.policy = TopologyPolicy::kRestricted});
+  EXPECT_EQ(admitted(node, two("a", 2, 4)), "c1=0-1; c2=2-5");
+  // c1 alone would fit on node 0, but c2 is there and does not leave.
+  EXPECT_EQ(
+      resized(node, two("a", 4, 4)),
+      "Infeasible: container c1 of pod default/a: cannot grow from 2 CPUs (0-1) to 4, even if "
+      "every other pod left: Resources cannot be allocated with Topology locality; policy "
+      "restricted; cpu=4 needs 2 NUMA nodes now, with 0 where it has CPUs already, 1 on an "
+      "idle machine");
+}
+
+TEST(ResizeDeferred, SaysWhatIsMissingAndWhoHoldsIt) {
+  AdmittingNode node = kep_node({});
+  admitted(node, one("a", 2));
+  admitted(node, one("b", 3));
+  admitted(node, one("c", 5));
+  EXPECT_EQ(
+      resized(node, one("a", 4)),
+      "Deferred: container main of pod default/a: cannot grow from 2 CPUs (6-7) to 4 now: not "
+      "enough cpus available to satisfy request: requested=4, available=3; free CPUs: 5; "
+      "needs CPUs held by b main 8-10");
+  const ResizeDecision larger = node.resize(one("a", 8));
+  EXPECT_EQ(larger.verdict, ResizeVerdict::kDeferred);
+  EXPECT_EQ(larger.refusal->container, "main");
+  EXPECT_EQ(larger.refusal->error, "");
+  EXPECT_EQ(larger.refusal->held_by, std::vector<std::string>{"c"});
+  EXPECT_EQ(node.resize(one("a", 11)).refusal->held_by, (std::vector<std::string>{"c", "b"}));
+}
+
+TEST(ResizeDeferred, SaysThatCoresAreNotWhole) {
+  AdmittingNode node = kep_node({}, {.full_pcpus_only = true});
+  admitted(node, one("a", 2));
+  admitted(node, one("b", 8));
+  EXPECT_EQ(
+      resized(node, one("a", 4)),
+      "Deferred: container main of pod default/a: cannot grow from 2 CPUs (6-7) to 4 now: SMT "
+      "Alignment Error: not enough free physical CPUs: available physical CPUs = 2, requested "
+      "CPUs = 4, CPUs per core = 2; free CPUs: none; needs CPUs held by b main 0-5,8-9");
+}
+
+TEST(ResizeDeferred, SaysThatTheSharedPoolWouldBeTooSmall) {
+  AdmittingNode node =
+      resize_node(machine("2s3c2t"), {.strict_cpu_reservation = true, .min_shared_cpus = 3}, "11");
+  admitted(node, one("a", 2));
+  admitted(node, one("b", 5));
+  EXPECT_EQ(
+      resized(node, one("a", 4)),
+      "Deferred: container main of pod default/a: cannot grow from 2 CPUs (6-7) to 4 now: not "
+      "enough cpus available to satisfy request: it would leave 2 CPUs in the shared pool, "
+      "which keeps at least 3; free CPUs: 2-5; needs CPUs held by b main 0-1,8-10");
+}
+
+TEST(ResizeDeferred, SaysThatThePodWouldNotStayTogether) {
+  AdmittingNode node =
+      kep_node({.policy = TopologyPolicy::kSingleNumaNode, .scope = TopologyScope::kPod});
+  admitted(node, two("a", 1, 1));
+  admitted(node, one("b", 3));
+  EXPECT_EQ(
+      resized(node, two("a", 2, 2)),
+      "Deferred: pod default/a: cannot be resized now: Resources cannot be allocated with "
+      "Topology locality; policy single-numa-node; cpu=4 needs 2 NUMA nodes now, with 0 where "
+      "it has CPUs already, 1 on an idle machine; free CPUs: 5-10; needs CPUs held by b main "
+      "2-4");
+}
+
+TEST(ResizeDeferred, NamesPodsAsTheRulesDoAndNotTooMany) {
+  AdmittingNode node = resize_node(machine("1s14c"), {}, "0");
+  admitted(node, one("a", 1));
+  for (int i = 0; i < 12; ++i) admitted(node, one(fmt::format("b{:02}", i), 1));
+  AdmissionRules rules = node.rules();
+  rules.pod_name = [](const std::string& uid) { return "shop/" + uid; };
+  const ResizeDecision decision =
+      decide_resize(rules, node.gates, node.bookings(), one("a", 1), one("a", 11));
+  ASSERT_TRUE(decision.refusal);
+  EXPECT_EQ(decision.refusal->held_by.size(), 10U);
+  EXPECT_THAT(decision.refusal->message,
+              testing::EndsWith("; free CPUs: none; needs CPUs held by shop/b00 main 2, shop/b01 "
+                                "main 3, shop/b02 main 4, shop/b03 main 5, shop/b04 main 6, "
+                                "shop/b05 main 7, shop/b06 main 8, shop/b07 main 9 and 2 more"));
 }
 
 }  // namespace

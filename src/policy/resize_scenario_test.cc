@@ -2,7 +2,6 @@
 //
 // The scenarios of KEP-5554 under every topology policy and scope, and what these policies
 // mean for containers that grow.
-#include <array>
 #include <tuple>
 
 #include <gmock/gmock.h>
@@ -18,13 +17,21 @@ namespace {
 using testing::EndsWith;
 using testing::StartsWith;
 
-// The scenarios that the proposal's end-to-end tests go through, for each topology policy.
-// CPUs 0-11 are NUMA node 0, of which 0 is reserved, 12-23 node 1; siblings side by side.
-class ResizeScenario : public testing::TestWithParam<TopologyPolicy> {
+// The scenarios that the proposal's end-to-end tests go through, for each topology policy
+// and scope. CPUs 0-11 are NUMA node 0, of which 0 is reserved, 12-23 node 1; siblings side by
+// side.
+class ResizeScenario : public testing::TestWithParam<std::tuple<TopologyPolicy, TopologyScope>> {
  protected:
-  AdmittingNode node_ = resize_node(machine("2s6c2t"), {}, "0", {.policy = GetParam()});
+  static TopologyPolicy policy() { return std::get<0>(GetParam()); }
+
+  AdmittingNode node_ = resize_node(machine("2s6c2t"), {}, "0",
+                                    {.policy = policy(), .scope = std::get<1>(GetParam())});
 };
-INSTANTIATE_TEST_SUITE_P(Policies, ResizeScenario, testing::ValuesIn(kEveryPolicy));
+INSTANTIATE_TEST_SUITE_P(
+    PoliciesAndScopes, ResizeScenario,
+    testing::Combine(testing::Values(TopologyPolicy::kNone, TopologyPolicy::kBestEffort,
+                                     TopologyPolicy::kRestricted, TopologyPolicy::kSingleNumaNode),
+                     testing::Values(TopologyScope::kContainer, TopologyScope::kPod)));
 
 TEST_P(ResizeScenario, GrowsWithinCapacity) {
   EXPECT_EQ(admitted(node_, one("a", 2)), "main=2-3");
@@ -85,10 +92,33 @@ TEST_P(ResizeScenario, GrowsOneIsRefusedBelowPromisedAndGrowsTheOther) {
   EXPECT_EQ(node_.cpus("a", "c1"), "1-3");
 }
 
+TEST_P(ResizeScenario, RefusesToRestoreBelowPromisedAndToExceedTheNode) {
+  admitted(node_, two("a", 4, 2));
+  EXPECT_EQ(resized(node_, two("a", 6, 4)), "c1=2-5,8-9 c2=6-7,10-11");
+  EXPECT_THAT(resized(node_, two("a", 2, 2)),
+              StartsWith("Infeasible: prohibitedCPUAllocationError: container c1"));
+  EXPECT_THAT(resized(node_, two("a", 6, 20)), StartsWith("Infeasible: "));
+  EXPECT_EQ(resized(node_, two("a", 4, 2)), "c1=2-5 c2=6-7");
+}
+
+TEST_P(ResizeScenario, GrowsTwiceAndShrinksOnce) {
+  EXPECT_EQ(admitted(node_, one("a", 4)), "main=2-5");
+  EXPECT_EQ(resized(node_, one("a", 8)), "main=2-9");
+  EXPECT_EQ(resized(node_, one("a", 10)), "main=2-11");
+  EXPECT_EQ(resized(node_, one("a", 6)), "main=2-7");
+}
+
+TEST_P(ResizeScenario, OneGrowsWithWhatTheOtherFreesAndWithWhatIsFree) {
+  admitted(node_, two("a", 2, 2));
+  EXPECT_EQ(resized(node_, two("a", 6, 2)), "c1=2-3,6-9");
+  // Node 0 has three CPUs left, c2 needs four more; two of c1's must be waited for.
+  EXPECT_EQ(resized(node_, two("a", 4, 7)), "c1=2-3,6-7 c2=1,4-5,8-11<c1:8-9");
+}
+
 TEST_P(ResizeScenario, IsAllOrNothing) {
   admitted(node_, two("a", 2, 2));
   // c1 alone would fit; c2 never does.
-  EXPECT_THAT(resized(node_, two("a", 4, 24)), StartsWith("Infeasible: container c2"));
+  EXPECT_THAT(resized(node_, two("a", 4, 24)), StartsWith("Infeasible: "));
   EXPECT_THAT(resized(node_, two("a", 4, 1)),
               StartsWith("Infeasible: prohibitedCPUAllocationError"));
   EXPECT_EQ(node_.cpus("a", "c1"), "2-3");
@@ -130,7 +160,7 @@ TEST_P(ResizeScenario, IsDeferredWhileOthersHoldTheCpus) {
 TEST_P(ResizeScenario, ExtendsItsNodesAsThePolicyAllows) {
   EXPECT_EQ(admitted(node_, one("a", 8)), "main=2-9");
   const std::string answer = resized(node_, one("a", 14));
-  if (GetParam() == TopologyPolicy::kSingleNumaNode) {
+  if (policy() == TopologyPolicy::kSingleNumaNode) {
     EXPECT_THAT(answer, StartsWith("Infeasible: "));
   } else {
     EXPECT_EQ(answer, "main=1-14");

@@ -100,5 +100,28 @@ TEST(Resize, SharesWhatAContainerThatHasGoneWaitedFor) {
   EXPECT_EQ(finish_shrink(state, "b", "c1", decision).edits.size(), 0U);
 }
 
+TEST(Resize, TakesOfTheSharedPoolOnlyWhatItCanSpare) {
+  AdmittingNode node =
+      resize_node(machine("1s10c"), {.strict_cpu_reservation = true, .min_shared_cpus = 2}, "0");
+  admitted(node, two("a", 1, 1));
+  EXPECT_EQ(resized(node, two("a", 3, 1)), "c1=1,3-4");
+  // Five are free, of which three may go; the two of c1 make it five more.
+  const ResizeDecision decision = node.begin_resize(two("a", 1, 6));
+  EXPECT_EQ(text_of(decision), "c1=1 c2=2-7<c1:3-4");
+  EXPECT_EQ(node.bookings().cpus.shared.size(), 2);
+  EXPECT_EQ(node.problem(), "");
+}
+
+TEST(Resize, ConfirmingAShrinkTwiceIsHarmless) {
+  AdmittingNode node = resize_node(machine("1s6c"), {}, "5");
+  admitted(node, two("a", 1, 1));
+  resized(node, two("a", 3, 1));
+  const ResizeDecision decision = node.begin_resize(two("a", 1, 4));
+  node.finish_shrink("a", "c1", decision);
+  const Bookings once = node.bookings();
+  node.finish_shrink("a", "c1", decision);
+  EXPECT_EQ(node.bookings(), once);
+}
+
 }  // namespace
 }  // namespace corehold

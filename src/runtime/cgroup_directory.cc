@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -121,6 +122,21 @@ Result<CpuSet> read_cpus(const std::string& path) { return read_list<CpuSet>(pat
 
 Result<NodeSet> read_nodes(const std::string& path) { return read_list<NodeSet>(path); }
 
+std::int64_t number_in(const std::string& path, std::string_view key) {
+  const auto text = read_kernel_file(path);
+  if (!text) return 0;
+  const std::string lines = fmt::format("\n{}", *text);
+  const std::string begin = fmt::format("\n{} ", key);
+  const std::size_t at = lines.find(begin);
+  if (at == std::string::npos) return 0;
+  return std::strtoll(lines.c_str() + at + begin.size(), nullptr, 10);
+}
+
+std::int64_t whole_pages(std::int64_t bytes) {
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  return bytes / page * page;
+}
+
 void forget_affinity(pid_t pid) {
   std::array<unsigned char, 1024> everywhere{};
   everywhere.fill(0xff);
@@ -132,6 +148,18 @@ void forget_affinity(pid_t pid) {
 
 std::string setting_cpus(std::string_view pod, std::string_view container, const CpuSet& cpus) {
   return fmt::format("set CPUs of container {} (pod {}) to {}", container, pod, cpus.str());
+}
+
+std::string setting_memory(const ContainerRef& container, std::int64_t limit) {
+  return fmt::format("set memory limit of container {} (pod {}) to {}", container.container,
+                     container.pod, limit > 0 ? fmt::format("{} bytes", limit) : "none");
+}
+
+Error below_use(const ContainerRef& container, const MemoryUse& memory) {
+  return {Code::kConflict,
+          fmt::format("attempting to set container \"{}\" memory limit ({}) below current usage "
+                      "({})",
+                      container.container, memory.limit, memory.used)};
 }
 
 }  // namespace corehold

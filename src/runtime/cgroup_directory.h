@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
+#include "pod/container_ref.h"
 
 namespace corehold {
 
@@ -46,11 +48,27 @@ std::vector<pid_t> outside(const std::vector<pid_t>& processes, const std::set<p
 Result<CpuSet> read_cpus(const std::string& path);
 Result<NodeSet> read_nodes(const std::string& path);
 
+// The number behind a key, in a control file with one of both on each line; 0 when it is not
+// there.
+std::int64_t number_in(const std::string& path, std::string_view key);
+
+// What the kernel makes of a number of bytes.
+std::int64_t whole_pages(std::int64_t bytes);
+
 // Threads of a process may run wherever their cgroup lets them: forgets what they, or whoever
 // started them, chose before.
 void forget_affinity(pid_t pid);
 
 // Whose cgroup it is, for messages: "set CPUs of container main (pod UID) to 2-5".
 std::string setting_cpus(std::string_view pod, std::string_view container, const CpuSet& cpus);
+std::string setting_memory(const ContainerRef& container, std::int64_t limit);
+
+struct MemoryUse {
+  std::int64_t limit = 0;
+  std::int64_t used = 0;
+};
+
+// kConflict, in the kubelet's words: a limit that cannot be set as long as so much is used.
+Error below_use(const ContainerRef& container, const MemoryUse& memory);
 
 }  // namespace corehold

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -109,19 +110,19 @@ std::int64_t bounded(std::int64_t shares) {
 }  // namespace
 
 RuntimeAbilities CgroupV1::abilities() const {
-  RuntimeAbilities abilities{.confinement = "cgroup v1"};
+  std::vector<std::string> missing;
   if (places_.cpu.empty()) {
-    abilities.note = "there is no cpu cgroup: CPU shares and limits have no effect";
+    missing.emplace_back("there is no cpu cgroup: CPU shares and limits have no effect");
   }
-  return abilities;
+  if (places_.memory.empty()) {
+    missing.emplace_back("there is no memory cgroup: memory limits have no effect");
+  }
+  return {.confinement = "cgroup v1", .note = fmt::format("{}", fmt::join(missing, "; "))};
 }
 
 boost::json::object CgroupV1::describe() const {
-  return {{"kind", "cgroup v1"},
-          {"cpuset", places_.cpuset},
-          {"cpu", places_.cpu},
-          {"name", places_.name},
-          {"freezer", places_.freezer}};
+  return {{"kind", "cgroup v1"},  {"cpuset", places_.cpuset},   {"cpu", places_.cpu},
+          {"name", places_.name}, {"freezer", places_.freezer}, {"memory", places_.memory}};
 }
 
 std::string CgroupV1::cpuset_of(const ContainerRef& container) const {
@@ -131,6 +132,15 @@ std::string CgroupV1::cpuset_of(const ContainerRef& container) const {
 
 std::string CgroupV1::cpu_of(const ContainerRef& container) const {
   return fmt::format("{}/{}/{}/{}", places_.cpu, places_.name, container.pod, container.container);
+}
+
+std::string CgroupV1::memory_of(const ContainerRef& container) const {
+  return fmt::format("{}/{}/{}/{}", places_.memory, places_.name, container.pod,
+                     container.container);
+}
+
+bool CgroupV1::has_memory(const ContainerRef& container) const {
+  return !places_.memory.empty() && is_cgroup(memory_of(container));
 }
 
 std::string CgroupV1::freezer_of(const ContainerRef& container) const {
@@ -179,7 +189,12 @@ Result<void> CgroupV1::confine(const Body& body, const Confines& confines) const
     }
   }
   make_freezer(body.container);
-  return bring_back(body);
+  auto limited = make_memory(body.container, confines.memory_limit);
+  TRY(bring_back(body));
+  // Last: CPUs are kept apart whatever becomes of it.
+  if (limited) limited = set_memory(body.container, confines.memory_limit);
+  if (limited) return {};
+  return wrap(setting_memory(body.container, confines.memory_limit), limited.error());
 }
 
 Result<void> CgroupV1::set_cpuset(const ContainerRef& container, const Confines& confines) const {
@@ -231,11 +246,34 @@ Result<void> CgroupV1::set_cpu(const ContainerRef& container, const Confines& co
   return write_number(top, "cpu.shares", bounded(std::int64_t{1024} * machine.size()));
 }
 
+Result<void> CgroupV1::make_memory(const ContainerRef& container, std::int64_t limit) const {
+  if (places_.memory.empty() || limit <= 0) return {};
+  const std::string top = places_.memory + "/" + places_.name;
+  TRY(make_cgroup(top));
+  TRY(make_cgroup(top + "/" + container.pod));
+  return make_cgroup(memory_of(container));
+}
+
+Result<void> CgroupV1::set_memory(const ContainerRef& container, std::int64_t limit) const {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (!has_memory(container)) return {};
+  const std::string own = memory_of(container);
+  auto set = write_number(own, "memory.limit_in_bytes", whole_pages(limit > 0 ? limit : kMost));
+  if (set || !set.error().message.ends_with("EBUSY")) return set;
+  // The kernel has taken away what it could.
+  const auto used = read_kernel_file(file_in(own, "memory.usage_in_bytes"));
+  return below_use(container,
+                   {.limit = limit, .used = used ? std::strtoll(used->c_str(), nullptr, 10) : 0});
+}
+
 Result<void> CgroupV1::place(const Body& body, pid_t pid) const {
   const std::string number = std::to_string(pid);
   TRY(write_kernel_file(file_in(cpuset_of(body.container), "cgroup.procs"), number));
   if (!places_.cpu.empty()) {
     TRY(write_kernel_file(file_in(cpu_of(body.container), "cgroup.procs"), number));
+  }
+  if (has_memory(body.container)) {
+    TRY(write_kernel_file(file_in(memory_of(body.container), "cgroup.procs"), number));
   }
   if (!places_.freezer.empty()) {
     static_cast<void>(
@@ -259,6 +297,10 @@ Result<std::vector<pid_t>> CgroupV1::strays(const Body& body) const {
     const auto weighed = outside(own, TRY(members_of(cpu_of(body.container), kThreads)));
     found.insert(found.end(), weighed.begin(), weighed.end());
   }
+  if (has_memory(body.container)) {
+    const auto unlimited = outside(own, TRY(members_of(memory_of(body.container), kThreads)));
+    found.insert(found.end(), unlimited.begin(), unlimited.end());
+  }
   return found;
 }
 
@@ -271,6 +313,9 @@ Result<void> CgroupV1::bring_back(const Body& body) const {
       auto moved = write_kernel_file(file_in(cpuset_of(body.container), kThreads), number);
       if (moved && !places_.cpu.empty()) {
         moved = write_kernel_file(file_in(cpu_of(body.container), kThreads), number);
+      }
+      if (moved && has_memory(body.container)) {
+        moved = write_kernel_file(file_in(memory_of(body.container), kThreads), number);
       }
       if (moved && !places_.freezer.empty()) {
         static_cast<void>(write_kernel_file(file_in(freezer_of(body.container), kThreads), number));
@@ -290,12 +335,19 @@ Result<Sight> CgroupV1::look(const Body& body) const {
   Sight sight{.cpus = TRY(read_cpus(file_in(own, "cpuset.effective_cpus")))};
   // Who has just been born or moved by its parent is looked at twice.
   sight.strayed = !TRY(strays(body)).empty() && !TRY(strays(body)).empty();
+  if (has_memory(body.container)) {
+    sight.oom_kills =
+        number_in(file_in(memory_of(body.container), "memory.oom_control"), "oom_kill");
+  }
   return sight;
 }
 
 Result<std::set<pid_t>> CgroupV1::members(const Body& body) const {
   auto found = TRY(processes_in(cpuset_of(body.container), kThreads));
   if (!places_.cpu.empty()) found.merge(TRY(processes_in(cpu_of(body.container), kThreads)));
+  if (has_memory(body.container)) {
+    found.merge(TRY(processes_in(memory_of(body.container), kThreads)));
+  }
   for (const pid_t pid : family(body)) found.insert(pid);
   return found;
 }
@@ -318,8 +370,10 @@ Result<std::size_t> CgroupV1::kill(const Body& body) const {
 Result<bool> CgroupV1::remove(const Body& body) const {
   if (!TRY(remove_cgroup(cpuset_of(body.container)))) return false;
   if (!places_.cpu.empty() && !TRY(remove_cgroup(cpu_of(body.container)))) return false;
+  if (!places_.memory.empty() && !TRY(remove_cgroup(memory_of(body.container)))) return false;
   if (!places_.freezer.empty()) static_cast<void>(remove_cgroup(freezer_of(body.container)));
-  for (const std::string& hierarchy : {places_.cpuset, places_.cpu, places_.freezer}) {
+  for (const std::string& hierarchy :
+       {places_.cpuset, places_.cpu, places_.freezer, places_.memory}) {
     if (hierarchy.empty()) continue;
     const std::string top = hierarchy + "/" + places_.name;
     remove_if_empty(top + "/" + body.container.pod);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Confinement by cgroup v1: <cpuset>/corehold/<pod>/<container>, and the same in the cpu
-// hierarchy where there is one. A cpuset of v1 must lie within its parent's, so sets
-// shrink from the bottom up and grow from the top down; cpusets that a container has made
-// inside its own follow.
+// hierarchy where there is one, and in the memory hierarchy for who has a limit there. A cpuset of
+// v1 must lie within its parent's, so sets shrink from the bottom up and grow from the top down;
+// cpusets that a container has made inside its own follow.
 #pragma once
 
 #include <set>
@@ -21,6 +21,7 @@ class CgroupV1 : public Confinement {
     // "": there is none. Only to kill with: who is frozen cannot fork meanwhile. Where it does
     // not work, killing takes longer.
     std::string freezer{};
+    std::string memory{};  // "": there is none
   };
 
   explicit CgroupV1(Places places) : places_(std::move(places)) {}
@@ -36,6 +37,9 @@ class CgroupV1 : public Confinement {
  private:
   std::string cpuset_of(const ContainerRef& container) const;
   std::string cpu_of(const ContainerRef& container) const;
+  std::string memory_of(const ContainerRef& container) const;
+  // Whoever has no memory limit, and never had, is left where it is.
+  bool has_memory(const ContainerRef& container) const;
   std::string freezer_of(const ContainerRef& container) const;
   void make_freezer(const ContainerRef& container) const;
   void freeze(const ContainerRef& container) const;
@@ -44,6 +48,8 @@ class CgroupV1 : public Confinement {
   Result<void> set_cpuset(const ContainerRef& container, const Confines& confines) const;
   Result<void> check_taken(const std::string& cgroup, const CpuSet& cpus) const;
   Result<void> set_cpu(const ContainerRef& container, const Confines& confines) const;
+  Result<void> make_memory(const ContainerRef& container, std::int64_t limit) const;
+  Result<void> set_memory(const ContainerRef& container, std::int64_t limit) const;
   std::vector<pid_t> family(const Body& body) const;
   Result<std::vector<pid_t>> strays(const Body& body) const;
   Result<void> bring_back(const Body& body) const;

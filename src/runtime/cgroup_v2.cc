@@ -53,23 +53,36 @@ std::int64_t weight_of(const std::string& cgroup) {
   return text ? std::strtoll(text->c_str(), nullptr, 10) : 0;
 }
 
+// What the kernel cannot take from a cgroup without killing: all but the files it has cached.
+std::int64_t kept_memory(const std::string& cgroup) {
+  const auto current = read_kernel_file(file_in(cgroup, "memory.current"));
+  if (!current) return 0;
+  const std::string stat = file_in(cgroup, "memory.stat");
+  return std::strtoll(current->c_str(), nullptr, 10) - number_in(stat, "active_file") -
+         number_in(stat, "inactive_file");
+}
+
 }  // namespace
 
 RuntimeAbilities CgroupV2::abilities() const {
-  RuntimeAbilities abilities{.confinement = "cgroup v2"};
+  std::vector<std::string> missing;
   if (!places_.has_cpu) {
-    abilities.note = fmt::format("{} has no cpu controller: CPU weights and limits have no effect",
-                                 places_.base);
+    missing.emplace_back("no cpu controller: CPU weights and limits have no effect");
+  }
+  if (!places_.has_memory) {
+    missing.emplace_back("no memory controller: memory limits have no effect");
+  }
+  RuntimeAbilities abilities{.confinement = "cgroup v2"};
+  if (!missing.empty()) {
+    abilities.note = fmt::format("{} has {}", places_.base, fmt::join(missing, "; and "));
   }
   return abilities;
 }
 
 boost::json::object CgroupV2::describe() const {
-  return {{"kind", "cgroup v2"},
-          {"mount", places_.mount},
-          {"base", places_.base},
-          {"delegated", places_.delegated},
-          {"hasCpu", places_.has_cpu}};
+  return {{"kind", "cgroup v2"},       {"mount", places_.mount},
+          {"base", places_.base},      {"delegated", places_.delegated},
+          {"hasCpu", places_.has_cpu}, {"hasMemory", places_.has_memory}};
 }
 
 std::string CgroupV2::cgroup_of(const ContainerRef& container) const {
@@ -79,8 +92,10 @@ std::string CgroupV2::cgroup_of(const ContainerRef& container) const {
 Result<void> CgroupV2::hand_down(const std::string& cgroup) const {
   const std::string path = file_in(cgroup, "cgroup.subtree_control");
   const std::string now = TRY(read_kernel_file(path));
-  for (const std::string_view controller : {"cpuset", "cpu"}) {
-    if (has_word(now, controller) || (controller == "cpu" && !places_.has_cpu)) continue;
+  for (const std::string_view controller : {"cpuset", "cpu", "memory"}) {
+    if (controller == "cpu" && !places_.has_cpu) continue;
+    if (controller == "memory" && !places_.has_memory) continue;
+    if (has_word(now, controller)) continue;
     TRY(write_kernel_file(path, fmt::format("+{}", controller)));
   }
   return {};
@@ -140,6 +155,22 @@ Result<void> CgroupV2::set_cpu(const ContainerRef& container, const Confines& co
   return write_changed(file_in(pods, "cpu.weight"), all);
 }
 
+Result<void> CgroupV2::set_memory(const Body& body, std::int64_t limit) const {
+  const std::string own = cgroup_of(body.container);
+  // As a kubelet has it: a container that is out of memory ends as a whole.
+  TRY(write_changed(file_in(own, "memory.oom.group"), limit > 0 ? "1" : "0"));
+  const std::string path = file_in(own, "memory.max");
+  const std::string wanted = limit > 0 ? std::to_string(whole_pages(limit)) : "max";
+  if (TRY(read_kernel_file(path)) == wanted) return {};
+  // Of one that runs the kernel would kill what it cannot take away. What an earlier attempt has
+  // left it may take.
+  if (limit > 0 && body.keeper > 0) {
+    const std::int64_t used = kept_memory(own);
+    if (used >= limit) return below_use(body.container, {.limit = limit, .used = used});
+  }
+  return write_kernel_file(path, wanted);
+}
+
 Result<void> CgroupV2::confine(const Body& body, const Confines& confines) const {
   auto confined = make_levels(body.container);
   if (confined) confined = set_cpuset(cgroup_of(body.container), confines);
@@ -155,7 +186,12 @@ Result<void> CgroupV2::confine(const Body& body, const Confines& confines) const
                   weighed.error());
     }
   }
-  return bring_back(body);
+  TRY(bring_back(body));
+  // Last: CPUs are kept apart whatever becomes of it.
+  if (!places_.has_memory) return {};
+  const auto limited = set_memory(body, confines.memory_limit);
+  if (limited) return {};
+  return wrap(setting_memory(body.container, confines.memory_limit), limited.error());
 }
 
 Result<void> CgroupV2::join(const std::string& cgroup, pid_t pid) const {
@@ -208,6 +244,9 @@ Result<Sight> CgroupV2::look(const Body& body) const {
   Sight sight{.cpus = TRY(read_cpus(file_in(cgroup_of(body.container), "cpuset.cpus.effective")))};
   // Who has just been born or moved by its parent is looked at twice.
   sight.strayed = !TRY(strays(body)).empty() && !TRY(strays(body)).empty();
+  if (places_.has_memory) {
+    sight.oom_kills = number_in(file_in(cgroup_of(body.container), "memory.events"), "oom_kill");
+  }
   return sight;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Confinement by cgroup v2: <base>/pods/<pod>/<container>, with the cpuset and cpu
-// controllers handed down level by level. The base is the agent's own cgroup when that
+// Confinement by cgroup v2: <base>/pods/<pod>/<container>, with the cpuset, cpu
+// and memory controllers handed down level by level. The base is the agent's own cgroup when that
 // was delegated to it (it then moves itself into <base>/agent, because a cgroup that hands
 // controllers down holds no processes), else a top-level cgroup of ours.
 #pragma once
@@ -18,6 +18,7 @@ class CgroupV2 : public Confinement {
     bool delegated = false;  // the base is not ours to make or weigh
     bool given = false;      // this process is not in it
     bool has_cpu = true;     // the cpu controller can be had
+    bool has_memory = true;  // the memory controller can be had
   };
 
   explicit CgroupV2(Places places) : places_(std::move(places)) {}
@@ -36,6 +37,7 @@ class CgroupV2 : public Confinement {
   Result<void> make_levels(const ContainerRef& container) const;
   Result<void> set_cpuset(const std::string& cgroup, const Confines& confines) const;
   Result<void> set_cpu(const ContainerRef& container, const Confines& confines) const;
+  Result<void> set_memory(const Body& body, std::int64_t limit) const;
   Result<void> join(const std::string& cgroup, pid_t pid) const;
   std::vector<pid_t> family(const Body& body) const;
   Result<std::vector<pid_t>> strays(const Body& body) const;

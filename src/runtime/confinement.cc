@@ -92,7 +92,8 @@ std::optional<CgroupV2::Places> given_v2(const MountPoint& mount, const std::str
                             .base = base,
                             .delegated = true,
                             .given = true,
-                            .has_cpu = has_controller(base, "cpu")};
+                            .has_cpu = has_controller(base, "cpu"),
+                            .has_memory = has_controller(base, "memory")};
   }
   return std::nullopt;
 }
@@ -111,7 +112,8 @@ std::optional<CgroupV2::Places> find_v2(const MountPoint& mount, const Confineme
       return CgroupV2::Places{.mount = mount.path,
                               .base = base,
                               .delegated = true,
-                              .has_cpu = has_controller(base, "cpu")};
+                              .has_cpu = has_controller(base, "cpu"),
+                              .has_memory = has_controller(base, "memory")};
     }
     reason = fmt::format("{} was delegated without the cpuset controller", base);
   }
@@ -119,7 +121,8 @@ std::optional<CgroupV2::Places> find_v2(const MountPoint& mount, const Confineme
     return CgroupV2::Places{.mount = mount.path,
                             .base = mount.path + "/" + options.name,
                             .delegated = false,
-                            .has_cpu = has_controller(mount.path, "cpu")};
+                            .has_cpu = has_controller(mount.path, "cpu"),
+                            .has_memory = has_controller(mount.path, "memory")};
   }
   if (reason.empty()) reason = fmt::format("{} cannot be written", mount.path);
   return std::nullopt;
@@ -135,6 +138,9 @@ std::optional<CgroupV1::Places> find_v1(const std::vector<MountPoint>& mounts,
       places.freezer = mount.path;
     }
     if (has_word(mount.options, "cpu", ',') && is_writable(mount.path)) places.cpu = mount.path;
+    if (has_word(mount.options, "memory", ',') && is_writable(mount.path)) {
+      places.memory = mount.path;
+    }
   }
   if (places.cpuset.empty()) return std::nullopt;
   if (is_writable(places.cpuset)) return places;
@@ -190,17 +196,18 @@ Result<std::unique_ptr<Confinement>> open_confinement(const boost::json::object&
   const std::string kind = text_in(description, "kind");
   std::unique_ptr<Confinement> opened;
   if (kind == "cgroup v2") {
-    opened =
-        std::make_unique<CgroupV2>(CgroupV2::Places{.mount = text_in(description, "mount"),
-                                                    .base = text_in(description, "base"),
-                                                    .delegated = flag_in(description, "delegated"),
-                                                    .has_cpu = flag_in(description, "hasCpu")});
+    opened = std::make_unique<CgroupV2>(
+        CgroupV2::Places{.mount = text_in(description, "mount"),
+                         .base = text_in(description, "base"),
+                         .delegated = flag_in(description, "delegated"),
+                         .has_cpu = flag_in(description, "hasCpu"),
+                         .has_memory = flag_in(description, "hasMemory")});
   } else if (kind == "cgroup v1") {
-    opened =
-        std::make_unique<CgroupV1>(CgroupV1::Places{.cpuset = text_in(description, "cpuset"),
-                                                    .cpu = text_in(description, "cpu"),
-                                                    .name = text_in(description, "name"),
-                                                    .freezer = text_in(description, "freezer")});
+    opened = std::make_unique<CgroupV1>(CgroupV1::Places{.cpuset = text_in(description, "cpuset"),
+                                                         .cpu = text_in(description, "cpu"),
+                                                         .name = text_in(description, "name"),
+                                                         .freezer = text_in(description, "freezer"),
+                                                         .memory = text_in(description, "memory")});
   } else if (kind == "affinity") {
     opened = make_affinity(text_in(description, "reason"));
   } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Confinement: how a container's processes are held together and kept on their CPUs: a
-// cgroup (v2, or v1 with its cpuset and cpu hierarchies), or the affinity of every thread
+// cgroup (v2, or v1 with its cpuset, cpu and memory hierarchies), or the affinity of every thread
 // where no cgroup can be written. Both the agent and the monitor use it, so it has no
 // state: everything is in the kernel, or in the container's directory.
 #pragma once
@@ -53,6 +53,8 @@ std::string pod_mark(const ContainerRef& container);
 struct Sight {
   CpuSet cpus{};
   bool strayed = false;  // somebody of it is outside
+  std::int64_t oom_kills =
+      0;  // whom the kernel has killed for want of memory, earlier attempts too
 
   bool operator==(const Sight&) const = default;
 };
@@ -67,7 +69,8 @@ class Confinement {
   virtual boost::json::object describe() const = 0;
 
   // Makes the container's place where it is missing, sets the confines and brings back
-  // who is outside. When it returns the kernel has taken it.
+  // who is outside. When it returns the kernel has taken it. kConflict: all but the memory
+  // limit, of which the container uses more.
   virtual Result<void> confine(const Body& body, const Confines& confines) const = 0;
 
   // Takes a process in, with all its threads. REQUIRES: confine() was called.

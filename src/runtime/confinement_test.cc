@@ -45,7 +45,7 @@ class FakeCgroups : public testing::Test {
   }
   void mount_v2() const {
     put("proc/mounts", fmt::format("cgroup2 {}/cg cgroup2 rw,nosuid 0 0\n", top_));
-    put("cg/cgroup.controllers", "cpuset cpu io\n");
+    put("cg/cgroup.controllers", "cpuset cpu io memory\n");
     put("cg/cgroup.subtree_control", "io\n");
     put("cg/cpuset.cpus.effective", "0-7\n");
   }
@@ -56,6 +56,33 @@ class FakeCgroups : public testing::Test {
       put(fmt::format("{}/{}", path, file), "\n");
     }
     put(path + "/cpuset.cpus.effective", effective + "\n");
+    put(path + "/memory.max", "max\n");
+    put(path + "/memory.oom.group", "0\n");
+    put(path + "/memory.current", "0\n");
+  }
+  // The cgroups of the container "main" of pod "u", on CPUs 2-3.
+  void make_v2_container() const {
+    for (const char* path : {"cg/corehold", "cg/corehold/pods", "cg/corehold/pods/u"}) {
+      make_v2(path, "0-7");
+    }
+    make_v2("cg/corehold/pods/u/main", "2-3");
+  }
+  void mount_v1() const {
+    put("proc/mounts", fmt::format("cgroup {0}/cs cgroup rw,cpuset 0 0\n"
+                                   "cgroup {0}/cpu cgroup rw,cpu,cpuacct 0 0\n"
+                                   "cgroup {0}/mem cgroup rw,memory 0 0\n",
+                                   top_));
+    for (const char* path : {"cs", "cs/corehold", "cs/corehold/u", "cs/corehold/u/main"}) {
+      put(fmt::format("{}/cpuset.cpus", path), "0-7\n");
+      put(fmt::format("{}/cpuset.mems", path), "0\n");
+      put(fmt::format("{}/cpuset.effective_cpus", path), "0-7\n");
+    }
+    for (const char* path : {"cpu", "cpu/corehold", "cpu/corehold/u", "cpu/corehold/u/main"}) {
+      for (const char* file : {"cpu.shares", "cpu.cfs_quota_us"}) {
+        put(fmt::format("{}/{}", path, file), "0\n");
+      }
+    }
+    put("mem/memory.limit_in_bytes", "9223372036854771712\n");
   }
   ConfinementOptions options() const { return {.name = "corehold", .proc = top_ + "/proc"}; }
 
@@ -76,20 +103,23 @@ TEST_F(FakeCgroups, AreNotTakenFromAVersion2WithoutCpusets) {
   put("cg/cgroup.controllers", "hugetlb\n");
   put("proc/mounts",
       fmt::format("cgroup2 {0}/cg cgroup2 rw 0 0\ncgroup {0}/cs cgroup rw,cpuset 0 0\n"
-                  "cgroup {0}/cpu cgroup rw,cpu,cpuacct 0 0\n",
+                  "cgroup {0}/cpu cgroup rw,cpu,cpuacct 0 0\n"
+                  "cgroup {0}/mem cgroup rw,memory 0 0\n",
                   top_));
   put("cs/x", "");
   put("cpu/x", "");
+  put("mem/x", "");
   const auto found = find_confinement(options());
   EXPECT_EQ(found->abilities().confinement, "cgroup v1");
   EXPECT_EQ(found->abilities().note, "");
 }
 
-TEST_F(FakeCgroups, OfVersion1NeedNoCpuHierarchy) {
+TEST_F(FakeCgroups, OfVersion1NeedNoOtherHierarchy) {
   put("proc/mounts", fmt::format("cgroup {0}/cs cgroup rw,cpuset 0 0\n", top_));
   put("cs/x", "");
   EXPECT_EQ(find_confinement(options())->abilities().note,
-            "there is no cpu cgroup: CPU shares and limits have no effect");
+            "there is no cpu cgroup: CPU shares and limits have no effect; "
+            "there is no memory cgroup: memory limits have no effect");
 }
 
 TEST_F(FakeCgroups, AreTheOnesThatAreGiven) {
@@ -149,9 +179,9 @@ TEST_F(FakeCgroups, OfVersion2AreHandedControllersDownAndSet) {
   const auto confined = found->confine(
       body_, {.cpus = *CpuSet::parse("2-3"), .mems = *NodeSet::parse("0"), .cpu_shares = 2048});
   ASSERT_TRUE(confined) << confined.error().message;
-  // Two writes; the fake keeps the last.
+  // Three writes; the fake keeps the last.
   for (const char* path : {"cg", "cg/corehold", "cg/corehold/pods", "cg/corehold/pods/u"}) {
-    EXPECT_EQ(get(fmt::format("{}/cgroup.subtree_control", path)), "+cpu") << path;
+    EXPECT_EQ(get(fmt::format("{}/cgroup.subtree_control", path)), "+memory") << path;
   }
   EXPECT_EQ(get("cg/corehold/pods/u/main/cgroup.subtree_control"), "\n");
   EXPECT_EQ(get("cg/corehold/pods/u/main/cpuset.cpus"), "2-3");
@@ -164,6 +194,102 @@ TEST_F(FakeCgroups, OfVersion2AreHandedControllersDownAndSet) {
   EXPECT_EQ(get("cg/corehold/pods/u/main/cpu.max"), "150000 100000");
   EXPECT_EQ(get("cg/corehold/pods/u/main/cpuset.mems"), "\n");
   EXPECT_EQ(found->look(body_)->cpus.str(), "2-3");
+}
+
+TEST_F(FakeCgroups, OfVersion2NeedNoOtherController) {
+  mount_v2();
+  put("cg/cgroup.controllers", "cpuset io\n");
+  make_v2_container();
+  const auto found = find_confinement(options());
+  EXPECT_EQ(found->abilities().note,
+            fmt::format("{}/cg/corehold has no cpu controller: CPU weights and limits have no "
+                        "effect; and no memory controller: memory limits have no effect",
+                        top_));
+  const auto confined =
+      found->confine(body_, {.cpus = *CpuSet::parse("2-3"), .memory_limit = 1 << 20});
+  ASSERT_TRUE(confined) << confined.error().message;
+  EXPECT_EQ(get("cg/cgroup.subtree_control"), "+cpuset");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.max"), "max\n");
+}
+
+TEST_F(FakeCgroups, OfVersion2LimitMemoryInWholePages) {
+  mount_v2();
+  make_v2_container();
+  const auto found = find_confinement(options());
+  ASSERT_TRUE(found->confine(body_, {.cpus = *CpuSet::parse("2-3"), .memory_limit = 100'000'000}));
+  const std::string page_floor =
+      std::to_string(100'000'000 / ::sysconf(_SC_PAGESIZE) * ::sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.max"), page_floor);
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.oom.group"), "1");
+  EXPECT_EQ(get("cg/corehold/pods/u/memory.max"), "max\n");
+  ASSERT_TRUE(found->confine(body_, {.cpus = *CpuSet::parse("2-3")}));
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.max"), "max");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.oom.group"), "0");
+}
+
+TEST_F(FakeCgroups, AreNotGivenLessMemoryThanARunningContainerUses) {
+  mount_v2();
+  make_v2_container();
+  // Of 50 MB the kernel can take 15.
+  put("cg/corehold/pods/u/main/memory.current", "50000000\n");
+  put("cg/corehold/pods/u/main/memory.stat",
+      "anon 35000000\nfile 15000000\ninactive_file 5000000\nactive_file 10000000\n");
+  put("cg/corehold/pods/u/main/memory.max", "81920000\n");
+  body_.keeper = ::getpid();
+  const auto found = find_confinement(options());
+  const auto refused =
+      found->confine(body_, {.cpus = *CpuSet::parse("2-3"), .memory_limit = 32'768'000});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConflict);
+  EXPECT_EQ(refused.error().message,
+            "set memory limit of container main (pod u) to 32768000 bytes: attempting to set "
+            "container \"main\" memory limit (32768000) below current usage (35000000)");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.max"), "81920000\n");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cpuset.cpus"), "2-3");
+  EXPECT_TRUE(found->confine(body_, {.cpus = *CpuSet::parse("2-3"), .memory_limit = 36'864'000}));
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.max"), "36864000");
+  // What an earlier attempt has left is nobody's.
+  body_.keeper = 0;
+  EXPECT_TRUE(found->confine(body_, {.cpus = *CpuSet::parse("2-3"), .memory_limit = 32'768'000}));
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.max"), "32768000");
+}
+
+TEST_F(FakeCgroups, SayHowManyWereKilledForMemory) {
+  mount_v2();
+  make_v2_container();
+  const auto found = find_confinement(options());
+  EXPECT_EQ(found->look(body_)->oom_kills, 0);
+  put("cg/corehold/pods/u/main/memory.events", "max 7\noom 2\noom_kill 3\noom_group_kill 1\n");
+  EXPECT_EQ(found->look(body_)->oom_kills, 3);
+}
+
+TEST_F(FakeCgroups, OfVersion1LimitMemoryWhereALimitIsAskedFor) {
+  mount_v1();
+  const auto found = find_confinement(options());
+  EXPECT_EQ(found->abilities().note, "");
+  const auto confined = found->confine(body_, {.cpus = *CpuSet::parse("0-7")});
+  ASSERT_TRUE(confined) << confined.error().message;
+  EXPECT_NE(::access((top_ + "/mem/corehold").c_str(), F_OK), 0);
+
+  put("mem/corehold/u/main/memory.limit_in_bytes", "9223372036854771712\n");
+  ASSERT_TRUE(found->confine(body_, {.cpus = *CpuSet::parse("0-7"), .memory_limit = 65'536'000}));
+  EXPECT_EQ(get("mem/corehold/u/main/memory.limit_in_bytes"), "65536000");
+  put("mem/corehold/u/main/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+  EXPECT_EQ(found->look(body_)->oom_kills, 2);
+  ASSERT_TRUE(found->confine(body_, {.cpus = *CpuSet::parse("0-7")}));
+  EXPECT_EQ(get("mem/corehold/u/main/memory.limit_in_bytes"), "9223372036854771712");
+}
+
+TEST_F(FakeCgroups, ThatWereDescribedBeforeThereWereMemoryLimitsHaveNone) {
+  mount_v2();
+  make_v2_container();
+  auto description = find_confinement(options())->describe();
+  description.erase("hasMemory");
+  const auto opened = open_confinement(description);
+  ASSERT_TRUE(opened);
+  ASSERT_TRUE(
+      (*opened)->confine(body_, {.cpus = *CpuSet::parse("2-3"), .memory_limit = 65'536'000}));
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.max"), "max\n");
 }
 
 TEST_F(FakeCgroups, AreNotTakenForSetUntilTheKernelSaysSo) {

@@ -65,7 +65,8 @@ Result<json::object> parse_object(std::string_view text) {
 json::object confines_to_json(const Confines& confines) {
   json::object object{{"cpus", confines.cpus.str()},
                       {"cpuShares", confines.cpu_shares},
-                      {"quotaMillis", confines.quota_millis}};
+                      {"quotaMillis", confines.quota_millis},
+                      {"memoryLimit", confines.memory_limit}};
   if (confines.mems) object["mems"] = confines.mems->str();
   return object;
 }
@@ -73,7 +74,8 @@ json::object confines_to_json(const Confines& confines) {
 Result<Confines> confines_from_json(const json::object& object) {
   Confines confines{.cpus = TRY(CpuSet::parse(text_in(object, "cpus"))),
                     .cpu_shares = static_cast<int>(integer_in(object, "cpuShares")),
-                    .quota_millis = integer_in(object, "quotaMillis")};
+                    .quota_millis = integer_in(object, "quotaMillis"),
+                    .memory_limit = integer_in(object, "memoryLimit")};
   if (field(object, "mems") != nullptr)
     confines.mems = TRY(NodeSet::parse(text_in(object, "mems")));
   return confines;
@@ -210,6 +212,7 @@ std::string exit_to_json(const RuntimeExit& exit) {
                                       {"signal", exit.signal},
                                       {"known", exit.known},
                                       {"message", exit.message},
+                                      {"outOfMemory", exit.out_of_memory},
                                       {"finishedAt", exit.finished_at.count()}});
 }
 
@@ -220,6 +223,7 @@ std::optional<RuntimeExit> exit_from_json(std::string_view text) {
                      .signal = static_cast<int>(integer_in(*object, "signal")),
                      .known = flag_in(*object, "known"),
                      .message = text_in(*object, "message"),
+                     .out_of_memory = flag_in(*object, "outOfMemory"),
                      .finished_at = std::chrono::milliseconds(integer_in(*object, "finishedAt"))};
 }
 

@@ -48,7 +48,8 @@ TEST_F(Directory, KeepsALaunch) {
                 .confines = {.cpus = *CpuSet::parse("1-3"),
                              .mems = *NodeSet::parse("0"),
                              .cpu_shares = 1024,
-                             .quota_millis = 500},
+                             .quota_millis = 500,
+                             .memory_limit = std::int64_t{5} << 30},
                 .attached = 11,
                 .attached_to = 12,
                 .no_new_privileges = true};
@@ -71,6 +72,15 @@ TEST_F(Directory, KeepsALaunch) {
   EXPECT_EQ(read->launch.attached_to, launch.attached_to);
   EXPECT_TRUE(read->launch.no_new_privileges);
   EXPECT_EQ(read->confinement, (boost::json::object{{"kind", "affinity"}}));
+}
+
+TEST_F(Directory, KeepsNoMemoryLimitWhereNoneWasWritten) {
+  std::ofstream(directory().path() + "/launch.json")
+      << R"({"pod":"u","container":"main","confines":{"cpus":"1","cpuShares":2,"quotaMillis":5}})";
+  const auto read = directory().read_launch();
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->launch.confines.quota_millis, 5);
+  EXPECT_EQ(read->launch.confines.memory_limit, 0);
 }
 
 TEST_F(Directory, KeepsTheDifferenceBetweenNoUserAndRoot) {
@@ -98,6 +108,7 @@ TEST_F(Directory, KeepsAnExit) {
                          .signal = 9,
                          .known = true,
                          .message = "m",
+                         .out_of_memory = true,
                          .finished_at = std::chrono::milliseconds(1'700'000'000'000)};
   ASSERT_TRUE(directory().write_exit(exit));
   EXPECT_EQ(directory().read_exit(), exit);

@@ -96,7 +96,7 @@ class Monitor {
  private:
   void pump(const Descriptor& from, LogStream stream);
   void reap();
-  void end_the_rest();
+  std::int64_t oom_kills() const;
 
   ContainerDirectory directory_;
   Launch launch_;
@@ -107,7 +107,8 @@ class Monitor {
   Pipe out_{};
   Pipe error_{};
   pid_t main_ = 0;
-  std::optional<int> status_{};  // of the main process, as waitpid gives it
+  std::int64_t oom_kills_before_ = 0;  // in what an earlier attempt left
+  std::optional<int> status_{};        // of the main process, as waitpid gives it
 };
 
 Result<void> Monitor::start() {
@@ -147,6 +148,7 @@ Result<void> Monitor::start() {
   const auto process = identify(main_);
   if (!process) return Error{Code::kIo, fmt::format("process {} has gone at once", main_)};
   TRY(confinement_->place(body_, main_));
+  oom_kills_before_ = oom_kills();
   TRY(directory_.write_main({.process = *process, .started_at = wall_millis()}));
   if (const int error = write_all(gate.writer.get(), "g"); error != 0) {
     return Error{Code::kIo, fmt::format("let the command go: {}", errno_name(error))};
@@ -155,6 +157,11 @@ Result<void> Monitor::start() {
   const std::string message = TRY(read_stream(trouble.reader.get(), "child", 65536));
   if (!message.empty()) return Error{Code::kIo, message};
   return {};
+}
+
+std::int64_t Monitor::oom_kills() const {
+  const auto sight = confinement_->look(body_);
+  return sight ? sight->oom_kills : 0;
 }
 
 void Monitor::pump(const Descriptor& from, LogStream stream) {
@@ -228,6 +235,7 @@ RuntimeExit Monitor::wait() {
   } else {
     exit.code = WEXITSTATUS(*status_);
   }
+  exit.out_of_memory = exit.code != 0 && oom_kills() > oom_kills_before_;
   return exit;
 }
 

@@ -25,6 +25,11 @@ std::string name_of(const ContainerRef& container) {
   return fmt::format("container {} (pod {})", container.container, container.pod);
 }
 
+Confines confines_of_client(Confines confines) {
+  confines.memory_limit = 0;
+  return confines;
+}
+
 milliseconds wall_millis() {
   return std::chrono::duration_cast<milliseconds>(
       std::chrono::system_clock::now().time_since_epoch());
@@ -85,7 +90,8 @@ void ProcessRuntime::update(const ContainerRef& container, const Confines& confi
   if (entry == nullptr || entry->phase == Entry::Phase::kEnded) {
     return done(Error{Code::kNotFound, fmt::format("{} does not run", name_of(container))});
   }
-  done(entry->confinement->confine(body_of(*entry), confines));
+  done(entry->confinement->confine(body_of(*entry),
+                                   entry->is_attached ? confines_of_client(confines) : confines));
 }
 
 void ProcessRuntime::signal(const ContainerRef& container, int number, Done<void> done) {

@@ -85,6 +85,10 @@ void ProcessRuntime::later(Entry& entry, std::chrono::milliseconds after, Handle
 // For messages: "container main (pod UID)".
 std::string name_of(const ContainerRef& container);
 
+// What a client of `corehold run` says about memory is for booking, and mostly it has not said
+// anything: its command has no limit.
+Confines confines_of_client(Confines confines);
+
 std::chrono::milliseconds wall_millis();
 
 }  // namespace corehold

@@ -256,8 +256,83 @@ TEST_F(ProcessContainers, CountAsMuchAsTheyAskedFor) {
   }
 }
 
+// Whether a memory limit can be had here, and whether memory can go elsewhere.
+bool has_memory(RuntimeBench& bench) {
+  return bench.runtime().abilities().note.find("memory limits have no effect") == std::string::npos;
+}
+bool has_swap() { return read_kernel_file("/proc/swaps")->find('\n') != std::string::npos; }
+
+TEST_F(ProcessContainers, MayUseAsMuchMemoryAsTheirLimit) {
+  if (!has_memory(bench_)) GTEST_SKIP() << bench_.runtime().abilities().note;
+  Launch launch = bench_.shell("main", "sleep 1000", "0-1");
+  launch.confines.memory_limit = 64 << 20;
+  ASSERT_TRUE(bench_.start(launch));
+  const std::string own = bench_.cgroup_of("memory", launch.container);
+  const std::string file = own + (bench_.is_v2() ? "/memory.max" : "/memory.limit_in_bytes");
+  EXPECT_EQ(*read_kernel_file(file), "67108864");
+  const auto main = ContainerDirectory::of(bench_.root(), launch.container).read_main();
+  ASSERT_TRUE(main);
+  EXPECT_THAT(*read_kernel_file(own + "/cgroup.procs"),
+              HasSubstr(std::to_string(main->process.pid)));
+  const CpuSet cpus = launch.confines.cpus;
+  for (const std::int64_t limit : {128 << 20, 32 << 20}) {
+    const auto updated =
+        bench_.update(launch.container, Confines{.cpus = cpus, .memory_limit = limit});
+    ASSERT_TRUE(updated) << updated.error().message;
+    EXPECT_EQ(*read_kernel_file(file), std::to_string(limit));
+  }
+  // Whoever has left is brought back there too.
+  ASSERT_TRUE(write_kernel_file(own + "/../../../cgroup.procs", std::to_string(main->process.pid)));
+  EXPECT_TRUE(bench_.look(launch.container)->strayed);
+  ASSERT_TRUE(bench_.update(launch.container, "0-1"));
+  EXPECT_FALSE(bench_.look(launch.container)->strayed);
+  EXPECT_EQ(*read_kernel_file(file), bench_.is_v2() ? "max" : "9223372036854771712");
+}
+
+TEST_F(ProcessContainers, ThatUseMoreMemoryThanTheirLimitAreKilled) {
+  if (!has_memory(bench_) || has_swap()) GTEST_SKIP() << "there is no limit, or there is swap";
+  Launch launch = bench_.shell("main", "head -c 100000000 /dev/zero | tail", "0-1");
+  launch.confines.memory_limit = 16 << 20;
+  ASSERT_TRUE(bench_.start(launch));
+  const auto end = bench_.wait_for_exit();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit.code, 137);
+  EXPECT_TRUE(end->exit.out_of_memory);
+  // It is not the next attempt's fault.
+  launch.attempt = 1;
+  launch.command = {"/bin/sh", "-c", "exit 1"};
+  ASSERT_TRUE(bench_.start(launch));
+  const auto next = bench_.wait_for_exit();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->exit.code, 1);
+  EXPECT_FALSE(next->exit.out_of_memory);
+}
+
+TEST_F(ProcessContainers, AreNotKilledByALimitBelowWhatTheyUse) {
+  if (!has_memory(bench_) || has_swap()) GTEST_SKIP() << "there is no limit, or there is swap";
+  Launch launch = bench_.shell(
+      "main", "x=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready; sleep 1000; echo $x",
+      "0-1");
+  launch.confines.memory_limit = 256 << 20;
+  ASSERT_TRUE(bench_.start(launch));
+  ASSERT_TRUE(writes(launch, "ready"));
+  const auto updated = bench_.update(
+      launch.container, Confines{.cpus = *CpuSet::parse("1"), .memory_limit = 16 << 20});
+  ASSERT_FALSE(updated);
+  EXPECT_EQ(updated.error().code, Code::kConflict);
+  EXPECT_THAT(updated.error().message, HasSubstr("memory limit (16777216) below current usage ("));
+  const auto seen = bench_.look(launch.container);
+  ASSERT_TRUE(seen);
+  EXPECT_TRUE(seen->running);
+  EXPECT_EQ(seen->cpus.str(), "1");
+  const std::string file = bench_.cgroup_of("memory", launch.container) +
+                           (bench_.is_v2() ? "/memory.max" : "/memory.limit_in_bytes");
+  EXPECT_EQ(*read_kernel_file(file), "268435456");
+}
+
 TEST_F(ProcessContainers, LeaveNothingWhenRemoved) {
-  const Launch launch = bench_.shell("main", "exit 0", "1");
+  Launch launch = bench_.shell("main", "exit 0", "1");
+  launch.confines.memory_limit = 64 << 20;
   ASSERT_TRUE(bench_.start(launch));
   ASSERT_TRUE(bench_.wait_for_exit());
   const std::string own = bench_.cgroup_of("cpuset", launch.container);

@@ -48,6 +48,7 @@ void ProcessRuntime::start(const Launch& launch, Done<void> done) {
   entry.manifest = launch.manifest;
   entry.confinement = confinement_;
   entry.launch = launch;
+  if (launch.attached > 0) entry.launch->confines = confines_of_client(launch.confines);
   entry.started = std::move(done);
   entries_[launch.container] = std::move(made);
   if (const auto recorded = caught([&] { return record(entry); }); !recorded) {

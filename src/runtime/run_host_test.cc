@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/process_containers_testing.h"
+#include "sys/kernel_file.h"
 
 namespace corehold {
 namespace {
@@ -40,15 +41,25 @@ TEST_F(ProcessContainers, TakeInTheChildOfAClient) {
   Launch launch = bench_.shell("main", "", "1");
   launch.attached = child;
   launch.attached_to = client;
+  // It has booked so much, and has no limit.
+  launch.confines.memory_limit = 1 << 20;
   const auto started = bench_.start(launch);
   ASSERT_TRUE(started) << started.error().message;
   EXPECT_EQ(allowed_cpus(child), "1");
   EXPECT_EQ(allowed_cpus(client), all_cpus());
+  const auto has_no_limit = [&] {
+    const auto max = read_kernel_file(bench_.cgroup_of("memory", launch.container) +
+                                      (bench_.is_v2() ? "/memory.max" : "/memory.limit_in_bytes"));
+    return !max || *max == "max";
+  };
+  EXPECT_TRUE(has_no_limit());
   ASSERT_EQ(::write(gate[1], "g", 1), 1);
   bench_.restart();
   EXPECT_TRUE(bench_.look(launch.container)->running);
-  ASSERT_TRUE(bench_.update(launch.container, "0"));
+  ASSERT_TRUE(bench_.update(launch.container,
+                            Confines{.cpus = *CpuSet::parse("0"), .memory_limit = 1 << 20}));
   EXPECT_EQ(allowed_cpus(child), "0");
+  EXPECT_TRUE(has_no_limit());
   ::kill(client, SIGKILL);
   ::waitpid(client, nullptr, 0);
   const auto end = bench_.wait_for_exit();

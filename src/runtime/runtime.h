@@ -31,7 +31,7 @@ struct Mount {
   bool operator==(const Mount&) const = default;
 };
 
-// Where a container may run and how much it counts there.
+// Where a container may run, how much it counts there, and how much memory it may use.
 struct Confines {
   CpuSet cpus{};                  // empty: not confined (policy none)
   std::optional<NodeSet> mems{};  // no value: not pinned
@@ -69,6 +69,7 @@ struct RuntimeExit {
   int signal = 0;
   bool known = true;                        // false: nobody saw it end
   std::string message{};                    // why the command could not be started; mostly empty
+  bool out_of_memory = false;               // the kernel killed somebody of it for that
   std::chrono::milliseconds finished_at{};  // since the Unix epoch
 
   bool operator==(const RuntimeExit&) const = default;
@@ -110,7 +111,8 @@ class Runtime {
   virtual void start(const Launch& launch, Done<void> done) = 0;
 
   // Done when the kernel has taken it: no thread of the container runs elsewhere. Also
-  // brings back what has strayed.
+  // brings back what has strayed. kConflict: so it is with all but the memory limit, which is
+  // below what the container uses; the old one holds, and one may try again.
   virtual void update(const ContainerRef& container, const Confines& confines, Done<void> done) = 0;
 
   // Sends a signal: SIGTERM to the container's main process, SIGKILL to all of it.

@@ -103,9 +103,12 @@ Result<void> RuntimeBench::start(const Launch& launch) {
 }
 
 Result<void> RuntimeBench::update(const ContainerRef& container, const std::string& cpus) {
+  return update(container, Confines{.cpus = *CpuSet::parse(cpus)});
+}
+
+Result<void> RuntimeBench::update(const ContainerRef& container, const Confines& confines) {
   const auto result = awaited<void>();
-  runtime_->update(container, {.cpus = *CpuSet::parse(cpus)},
-                   [result](Result<void> done) { *result = std::move(done); });
+  runtime_->update(container, confines, [result](Result<void> done) { *result = std::move(done); });
   if (!eventually([&] { return result->has_value(); })) return Error{Code::kIo, "no answer"};
   return **result;
 }
@@ -158,16 +161,18 @@ std::vector<std::string> RuntimeBench::tops() const {
   const auto text = [&](const char* key) { return std::string(description.at(key).as_string()); };
   if (is_v2()) return {text("base")};
   std::vector<std::string> all{text("cpuset") + "/" + name_, text("cpu") + "/" + name_};
-  if (!text("freezer").empty()) all.push_back(text("freezer") + "/" + name_);
+  for (const char* key : {"freezer", "memory"}) {
+    if (!text(key).empty()) all.push_back(text(key) + "/" + name_);
+  }
   return all;
 }
 
 std::string RuntimeBench::cgroup_of(const std::string& controller,
                                     const ContainerRef& container) const {
-  const auto all = tops();
-  if (is_v2()) return fmt::format("{}/pods/{}/{}", all[0], container.pod, container.container);
-  return fmt::format("{}/{}/{}", all[controller == "cpu" ? 1 : 0], container.pod,
-                     container.container);
+  const auto description = find_confinement({.name = name_})->describe();
+  const std::string key = is_v2() ? "base" : controller;
+  return fmt::format("{}/{}/{}/{}", std::string(description.at(key).as_string()),
+                     is_v2() ? "pods" : name_, container.pod, container.container);
 }
 
 std::string RuntimeBench::outside() const {

@@ -55,6 +55,7 @@ class RuntimeBench {
   // Each calls and turns the loop until it is done.
   Result<void> start(const Launch& launch);
   Result<void> update(const ContainerRef& container, const std::string& cpus);
+  Result<void> update(const ContainerRef& container, const Confines& confines);
   Result<void> signal(const ContainerRef& container, int number);
   Result<void> remove(const ContainerRef& container);
   Result<std::vector<RuntimeContainer>> list();
@@ -68,7 +69,7 @@ class RuntimeBench {
 
   std::string log_of(const Launch& launch) const;
 
-  // The container's cgroup as far as "cpuset" or "cpu" is concerned; on v2 the same one.
+  // The container's cgroup as far as "cpuset", "cpu" or "memory" is concerned; on v2 the same one.
   std::string cgroup_of(const std::string& controller, const ContainerRef& container) const;
   // Where everybody is who is in no cgroup of ours.
   std::string outside() const;

@@ -8,6 +8,7 @@
 #include "hints/family.h"
 #include "policy/request.h"
 #include "sim/entitlement.h"
+#include "sim/plan_resize.h"
 #include "sim/shortage.h"
 
 namespace corehold {
@@ -58,6 +59,7 @@ PlannedContainer asked_by(const NodeSetup& node, const Pod& pod, const Container
 void decide(const NodeSetup& node, const ContainerDecision& decided, PlannedContainer& planned) {
   planned.is_decided = !decided.alignment || decided.alignment->merged.admit;
   planned.granted = decided.granted;
+  planned.promised = decided.granted;
   planned.nodes = node.topology->nodes_of(decided.granted);
   planned.fit = fit_of(*node.topology, node.givable, decided.granted);
   for (const auto& [resource, bytes] : decided.memory) {
@@ -100,12 +102,29 @@ class Planner {
     } else {
       bookings_ = decision.after;
       finish_init_containers(pod);
-      // What does not fit 64 bits becomes the largest that does.
-      const std::int64_t room = std::numeric_limits<std::int64_t>::max() - report_.requested_milli;
-      report_.requested_milli += std::min(room, cpu_milli(pod));
+      add_request(pod);
     }
     places_.emplace(planned.name, report_.pods.size());
     report_.pods.push_back(std::move(planned));
+    now_.push_back(std::move(pod));
+  }
+
+  void resize(const Pod& original) {
+    const auto place = places_.find(display_name(original));
+    CHECK(place != places_.end());
+    Pod wanted = original;
+    wanted.uid = place->first;
+    PlannedPod& planned = report_.pods[place->second];
+    PlannedResize made =
+        plan_resize(node_, {.now = now_[place->second], .wanted = wanted}, planned, bookings_);
+    sort_holders(made.leave);
+    if (!made.refusal) {
+      const std::int64_t less = cpu_milli(now_[place->second]);
+      report_.requested_milli = std::max(std::int64_t{0}, report_.requested_milli - less);
+      add_request(wanted);
+      now_[place->second] = std::move(wanted);
+    }
+    report_.resizes.push_back(std::move(made));
   }
 
   PlanReport finish() && {
@@ -124,6 +143,12 @@ class Planner {
   }
 
  private:
+  // What does not fit 64 bits becomes the largest that does.
+  void add_request(const Pod& pod) {
+    const std::int64_t room = std::numeric_limits<std::int64_t>::max() - report_.requested_milli;
+    report_.requested_milli += std::min(room, cpu_milli(pod));
+  }
+
   // Those who came first, first.
   void sort_holders(std::vector<Holder>& holders) const {
     const auto place = [this](const Holder& holder) {
@@ -151,14 +176,17 @@ class Planner {
   AdmissionRules rules_;
   Bookings bookings_;
   PlanReport report_{};
+  std::vector<Pod> now_{};                       // the pods in the report, UIDs their names
   std::map<std::string, std::size_t> places_{};  // of the pods in the report, by name
 };
 
 }  // namespace
 
-PlanReport plan(const NodeSetup& node, const std::vector<Pod>& pods) {
+PlanReport plan(const NodeSetup& node, const std::vector<Pod>& pods,
+                const std::vector<Pod>& resizes) {
   Planner planner(node);
   for (const Pod& pod : pods) planner.add(pod);
+  for (const Pod& wanted : resizes) planner.resize(wanted);
   return std::move(planner).finish();
 }
 

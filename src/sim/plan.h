@@ -15,7 +15,13 @@ namespace corehold {
 // Admits the pods one after the other; one that is refused leaves no trace. The init
 // containers of a pod have run to their end before the next pod comes, so that CPUs only
 // they had are free again.
-// REQUIRES: the pods have passed validate(), and no two have namespace and name in common.
-PlanReport plan(const NodeSetup& node, const std::vector<Pod>& pods);
+//
+// Then pods are resized to what `resizes` say, one after the other, and each has been applied
+// when the next comes; one that is refused leaves no trace either. A pod that was not admitted
+// cannot be resized: Infeasible.
+// REQUIRES: the pods have passed validate(), and no two have namespace and name in common;
+// each of `resizes` is one of `pods` but for the resources of its containers.
+PlanReport plan(const NodeSetup& node, const std::vector<Pod>& pods,
+                const std::vector<Pod>& resizes = {});
 
 }  // namespace corehold

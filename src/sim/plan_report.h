@@ -15,6 +15,7 @@
 #include "hints/merge.h"
 #include "pod/pod.h"
 #include "pod/qos.h"
+#include "policy/resize.h"
 #include "sim/fit.h"
 #include "topology/memory_inventory.h"
 
@@ -44,6 +45,7 @@ struct PlannedContainer {
   std::string entitlement{};  // why so: "cpu 1500m is not a whole number"
   bool is_decided = false;    // false: the pod was refused before its turn came
   CpuSet granted{};           // empty: it shares, or is refused
+  CpuSet promised{};          // those of `granted` that no resize takes away
   NodeSet nodes{};            // NUMA nodes of `granted`
   Fit fit{};                  // of `granted`
   NodeMemory memory{};        // bytes booked by resource
@@ -88,17 +90,46 @@ struct PlannedPod {
   std::optional<PlannedRefusal> refusal{};     // no value: admitted
 };
 
+// A container of a pod that is resized: one that is to change, or whose CPUs do.
+struct ResizedContainer {
+  std::string name{};
+  Container::Kind kind = Container::Kind::kApp;
+  std::string cpu_before{};  // the CPU request as written; "" for none
+  std::string cpu_after{};
+  CpuSet promised{};
+  CpuSet before{};  // empty: it shares
+  CpuSet after{};   // as before, if the resize is refused
+  Fit fit{};        // of `after`
+  // Containers of the pod that must have given CPUs up first, and these CPUs.
+  std::map<std::string, CpuSet> waits_for{};
+
+  CpuSet kept() const { return before & after; }
+  CpuSet added() const { return after - before; }
+  CpuSet given_up() const { return before - after; }
+};
+
+// One pod's resize, asked for when all pods are in.
+struct PlannedResize {
+  std::string pod{};  // "namespace/name"
+  ResizeVerdict verdict = ResizeVerdict::kAccepted;
+  std::vector<ResizedContainer> containers{};  // in starting order
+  std::optional<ResizeRefusal> refusal{};      // unless accepted
+  // kDeferred: who would have to leave, all of them, and the CPUs they have.
+  std::vector<Holder> leave{};
+};
+
 struct PlanReport {
   std::string policy{};                // "static"
   std::vector<std::string> options{};  // of the policy: "full-pcpus-only"
   TopologyOptions topology_options{};
   CpuSet reserved{};
-  CpuSet shared{};                     // the shared pool after all pods
-  CpuSet free{};                       // CPUs of it that may still be given
-  int free_count = 0;                  // so many of them: some may have to stay shared
-  std::int64_t requested_milli = 0;    // thousandths of CPUs, of all admitted pods
-  std::int64_t allocatable_milli = 0;  // of all CPUs that are not reserved
-  std::vector<PlannedPod> pods{};
+  CpuSet shared{};                       // the shared pool after all pods
+  CpuSet free{};                         // CPUs of it that may still be given
+  int free_count = 0;                    // so many of them: some may have to stay shared
+  std::int64_t requested_milli = 0;      // thousandths of CPUs, of all admitted pods
+  std::int64_t allocatable_milli = 0;    // of all CPUs that are not reserved
+  std::vector<PlannedPod> pods{};        // as they are when all resizes have been applied
+  std::vector<PlannedResize> resizes{};  // in the order asked for
 };
 
 // A container that holds CPUs when all pods are in and their init containers are done.

@@ -275,6 +275,104 @@ TEST_F(PlanOnAServer, KeepsTheHintsForTheExplanation) {
   EXPECT_EQ(container.near, cpus("2-15"));
 }
 
+// The pod with other amounts: "main cpu=4 memory=1Gi".
+class PlannedResizes : public PlanOnAServer {
+ protected:
+  PlannedResizes() { config_.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, true); }
+
+  PlanReport resized(const std::vector<Pod>& pods, const std::vector<Pod>& wanted) {
+    const auto node = NodeSetup::make(machine_, config_);
+    if (!node) {
+      ADD_FAILURE() << node.error().message;
+      return {};
+    }
+    return plan(*node, pods, wanted);
+  }
+};
+
+TEST_F(PlannedResizes, GrowsAroundWhatWasPromisedAndIsInTheReport) {
+  const PlanReport made =
+      resized({pod_of("a", {"main cpu=2 memory=1Gi"}), pod_of("b", {"main cpu=2 memory=1Gi"})},
+              {pod_of("a", {"main cpu=4 memory=1Gi"})});
+  ASSERT_EQ(made.resizes.size(), 1U);
+  const PlannedResize& resize = made.resizes[0];
+  EXPECT_EQ(resize.pod, "default/a");
+  EXPECT_EQ(resize.verdict, ResizeVerdict::kAccepted);
+  ASSERT_EQ(resize.containers.size(), 1U);
+  const ResizedContainer& main = resize.containers[0];
+  EXPECT_EQ(main.cpu_before, "2");
+  EXPECT_EQ(main.cpu_after, "4");
+  EXPECT_EQ(main.before, cpus("2-3"));
+  EXPECT_EQ(main.after, cpus("2-3,6-7"));
+  EXPECT_EQ(main.promised, cpus("2-3"));
+  EXPECT_EQ(main.kept(), cpus("2-3"));
+  EXPECT_EQ(main.added(), cpus("6-7"));
+  EXPECT_EQ(main.given_up(), CpuSet{});
+  EXPECT_EQ(made.pods[0].containers[0].granted, cpus("2-3,6-7"));
+  EXPECT_EQ(made.pods[0].containers[0].promised, cpus("2-3"));
+  EXPECT_EQ(made.pods[0].containers[0].cpus_asked, 4);
+  EXPECT_EQ(made.shared, cpus("0-1,8-31"));
+  EXPECT_EQ(made.requested_milli, 6000);
+}
+
+TEST_F(PlannedResizes, OnePodAfterTheOther) {
+  const PlanReport made =
+      resized({pod_of("a", {"main cpu=2 memory=1Gi"})},
+              {pod_of("a", {"main cpu=6 memory=1Gi"}), pod_of("a", {"main cpu=4 memory=1Gi"}),
+               pod_of("a", {"main cpu=1 memory=1Gi"})});
+  ASSERT_EQ(made.resizes.size(), 3U);
+  EXPECT_EQ(made.resizes[1].containers[0].before, cpus("2-7"));
+  EXPECT_EQ(made.resizes[1].containers[0].given_up().size(), 2);
+  EXPECT_EQ(made.resizes[2].verdict, ResizeVerdict::kInfeasible);
+  EXPECT_EQ(made.resizes[2].refusal->error, "prohibitedCPUAllocationError");
+  EXPECT_EQ(made.pods[0].containers[0].granted, made.resizes[1].containers[0].after);
+  EXPECT_EQ(made.free.size(), 26);
+}
+
+TEST_F(PlannedResizes, DeferredNamesWhoWouldHaveToLeaveAndLeavesNoTrace) {
+  const PlanReport made =
+      resized({pod_of("a", {"main cpu=2 memory=1Gi"}), pod_of("b", {"main cpu=20 memory=1Gi"}),
+               pod_of("c", {"main cpu=2 memory=1Gi"})},
+              {pod_of("a", {"main cpu=12 memory=1Gi"})});
+  const PlannedResize& resize = made.resizes[0];
+  EXPECT_EQ(resize.verdict, ResizeVerdict::kDeferred);
+  ASSERT_TRUE(resize.refusal);
+  EXPECT_NE(resize.refusal->message.find("default/b"), std::string::npos);
+  ASSERT_EQ(resize.leave.size(), 1U);
+  EXPECT_EQ(resize.leave[0].pod, "default/b");
+  EXPECT_EQ(resize.leave[0].container, "main");
+  EXPECT_EQ(resize.containers[0].after, resize.containers[0].before);
+  EXPECT_EQ(made.pods[0].containers[0].granted.size(), 2);
+  EXPECT_EQ(made.requested_milli, 24000);
+}
+
+TEST_F(PlannedResizes, ContainersOfAPodSwapCpus) {
+  const PlanReport made = resized({pod_of("a", {"one cpu=2 memory=1Gi", "two cpu=2 memory=1Gi"}),
+                                   pod_of("b", {"main cpu=24 memory=1Gi"})},
+                                  {pod_of("a", {"one cpu=4 memory=1Gi", "two cpu=2 memory=1Gi"}),
+                                   pod_of("a", {"one cpu=2 memory=1Gi", "two cpu=4 memory=1Gi"})});
+  ASSERT_EQ(made.resizes[1].verdict, ResizeVerdict::kAccepted);
+  ASSERT_EQ(made.resizes[1].containers.size(), 2U);
+  const ResizedContainer& one = made.resizes[1].containers[0];
+  const ResizedContainer& two = made.resizes[1].containers[1];
+  EXPECT_EQ(two.waits_for, (std::map<std::string, CpuSet>{{"one", one.given_up()}}));
+  EXPECT_EQ(two.added(), one.given_up());
+  EXPECT_EQ(made.pods[0].containers[1].granted, two.after);
+  EXPECT_EQ(made.free, CpuSet{});
+}
+
+TEST_F(PlannedResizes, TheGateAndAdmissionComeFirst) {
+  config_.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, false);
+  const PlanReport made =
+      resized({pod_of("a", {"main cpu=2 memory=1Gi"}), pod_of("b", {"main cpu=31 memory=1Gi"})},
+              {pod_of("a", {"main cpu=4 memory=1Gi"}), pod_of("b", {"main cpu=4 memory=1Gi"})});
+  EXPECT_EQ(made.resizes[0].verdict, ResizeVerdict::kInfeasible);
+  EXPECT_NE(made.resizes[0].refusal->message.find("InPlacePodVerticalScalingExclusiveCPUs is off"),
+            std::string::npos);
+  EXPECT_EQ(made.resizes[1].verdict, ResizeVerdict::kInfeasible);
+  EXPECT_EQ(made.resizes[1].refusal->message, "pod default/b is not admitted: OutOfcpu");
+}
+
 TEST(PlanOnALargeMachine, ManyHintsAreSummarized) {
   const Topology machine = corehold::machine("16s4c1t");
   Config config = static_config("0");

@@ -23,8 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 
 const TestPki& pki() {
-  static const TestPki made = test_pki();
-  return made;
+  static const TestPki kMade = test_pki();
+  return kMade;
 }
 
 class HttpServerTls : public testing::Test {

@@ -239,11 +239,11 @@ Result<std::size_t> kill_members(const std::function<Result<std::set<pid_t>>()>&
 }
 
 const std::string& boot_id() {
-  static const std::string id = [] {
+  static const std::string kId = [] {
     const auto text = read_kernel_file("/proc/sys/kernel/random/boot_id");
     return text ? *text : "";
   }();
-  return id;
+  return kId;
 }
 
 }  // namespace corehold

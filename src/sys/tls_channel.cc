@@ -63,7 +63,7 @@ long bio_control(BIO* bio, int what, long /*number*/, void* /*pointer*/) {
 }
 
 const BIO_METHOD* socket_method() {
-  static const Owned<BIO_METHOD> method = [] {
+  static const Owned<BIO_METHOD> kMethod = [] {
     Owned<BIO_METHOD> made(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "corehold"));
     CHECK(made);
     CHECK(BIO_meth_set_write(made.get(), bio_write) == 1);
@@ -71,7 +71,7 @@ const BIO_METHOD* socket_method() {
     CHECK(BIO_meth_set_ctrl(made.get(), bio_control) == 1);
     return made;
   }();
-  return method.get();
+  return kMethod.get();
 }
 
 enum class Side { kServer, kClient };

@@ -162,8 +162,10 @@ TEST_F(PodResourcesAgent, AnswersManyWhilePodsComeAndGoAndEndsWhileAsked) {
   std::atomic<bool> is_over = false;
   std::atomic<int> wrong = 0;
   std::atomic<int> answered = 0;
+  constexpr int kClients = 4;
   std::vector<std::thread> clients;
-  for (int i = 0; i < 4; ++i) {
+  clients.reserve(kClients);
+  for (int i = 0; i < kClients; ++i) {
     clients.emplace_back([&] {
       const auto stub = client(socket());
       v1::ListPodResourcesResponse answer;

@@ -58,7 +58,7 @@ std::string difference(const json::value& recorded, const json::value& ours,
         if (field.value().is_null() && how == Strictness::kContains) continue;
         return fmt::format("{}.{}: recorded, and not ours", path, std::string(field.key()));
       }
-      const std::string below =
+      std::string below =
           difference(field.value(), *other, fmt::format("{}.{}", path, std::string(field.key())),
                      cut ? Strictness::kContains : how);
       if (!below.empty()) return below;
@@ -76,7 +76,7 @@ std::string difference(const json::value& recorded, const json::value& ours,
     const json::array& right = ours.get_array();
     if (left.size() != right.size()) return differ();
     for (std::size_t i = 0; i < left.size(); ++i) {
-      const std::string below = difference(left[i], right[i], fmt::format("{}[{}]", path, i), how);
+      std::string below = difference(left[i], right[i], fmt::format("{}[{}]", path, i), how);
       if (!below.empty()) return below;
     }
     return "";

@@ -240,7 +240,7 @@ TEST(RecordedWatches, AreOurs) {
   api.advance(2873);
   const RecordedCase list = only_case("watch/06-watchlist.json");
   expect_same(list, api.get(list));
-  for (RecordedCase recorded : recorded_cases("watch/07-watch-variants.json")) {
+  for (const RecordedCase& recorded : recorded_cases("watch/07-watch-variants.json")) {
     NodeAnswer ours = api.get(recorded);
     // A refusal was recorded as if it were the one line of a stream.
     if (ours.code == 500) ours.body = json::array{ours.body};

@@ -150,8 +150,7 @@ ApiResult<json::object> change(std::string_view kind, const json::object& old,
   json::object result;
   if (kind == "Node") {
     return prepare_node_update(
-        old, std::move(next),
-        {.path = is_status ? NodePath::kStatus : NodePath::kObject, .verb = verb});
+        old, next, {.path = is_status ? NodePath::kStatus : NodePath::kObject, .verb = verb});
   }
   const PodPath pod_path = is_status                    ? PodPath::kStatus
                            : plain.ends_with("/resize") ? PodPath::kResize

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// corehold resize pod
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "api/cpu_map.h"
+#include "api/json_look.h"
+#include "api/time_text.h"
+#include "base/code.h"
+#include "cli/agent_client.h"
+#include "cli/cli.h"
+#include "cli/get_show.h"
+#include "cli/output.h"
+#include "cli/plan_text.h"
+#include "cli/resize_progress.h"
+#include "cli/resize_words.h"
+#include "cli/text_table.h"
+#include "cli/usage.h"
+#include "pod/pod_json.h"
+#include "sys/clock.h"
+
+namespace corehold {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Stage = ResizeProgress::Stage;
+
+constexpr const char* kFooter =
+    "POD is NAME or NAMESPACE/NAME. Its containers go on running. The request becomes N, and a\n"
+    "limit that was equal to it too, so that a Guaranteed pod stays one; a higher limit stays. "
+    "For\n"
+    "several containers in one resize, all of them or none, give -c and its amounts again.\n"
+    "\n"
+    "A container with CPUs of its own keeps those it has when it grows, and those it was promised\n"
+    "at its start when it shrinks: fewer are refused. The node needs feature gate\n"
+    "InPlacePodVerticalScalingExclusiveCPUs for that. What does not fit now is Deferred and tried\n"
+    "again whenever CPUs come free; what cannot be, whoever leaves, is Infeasible.\n"
+    "corehold plan --resize tells beforehand.\n"
+    "\n"
+    "The exit code is 0 when the resize is asked for, or with --wait is done; 1 when it is "
+    "refused,\n"
+    "Infeasible or not done in time. It stays asked for until something else is.\n"
+    "\n"
+    "Examples:\n"
+    "  corehold resize pod web --cpu 4\n"
+    "  corehold resize pod db/pg-0 -c postgres --cpu 8 --memory 16Gi --wait\n"
+    "  corehold resize pod web -c main --cpu 2 -c proxy --cpu 4 --wait --timeout 30";
+
+// The longest pause between two looks at the pod.
+constexpr milliseconds kLongestPause{200};
+// What is in progress for longer is worth a word.
+constexpr milliseconds kPatience{1000};
+
+struct Arguments {
+  AgentAddress agent{};
+  std::string pod{};
+  std::string namespace_name{};
+  std::vector<std::string> containers{};
+  std::vector<std::string> cpus{};
+  std::vector<std::string> memories{};
+  bool wait = false;
+  int timeout = 0;  // seconds; 0: as long as it takes
+};
+
+Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+// What one container is asked to become.
+struct Change {
+  std::string container{};                                  // "": the only one
+  std::vector<std::pair<std::string, Quantity>> amounts{};  // by resource
+};
+
+// One for each -c, with the amounts in their order.
+Result<std::vector<Change>> changes_of(const Arguments& arguments) {
+  if (arguments.cpus.empty() && arguments.memories.empty()) {
+    return invalid("say what it should have, with --cpu, --memory or both");
+  }
+  std::vector<Change> changes(std::max<std::size_t>(1, arguments.containers.size()));
+  for (std::size_t i = 0; i < arguments.containers.size(); ++i) {
+    changes[i].container = arguments.containers[i];
+  }
+  const std::pair<const char*, const std::vector<std::string>*> lists[] = {
+      {"cpu", &arguments.cpus}, {"memory", &arguments.memories}};
+  for (const auto& [resource, texts] : lists) {
+    if (texts->empty()) continue;
+    if (texts->size() != changes.size()) {
+      return invalid(fmt::format("--{0} is given {1}, for {2}: give -c and --{0} once for each",
+                                 resource, counted(texts->size(), "time"),
+                                 counted(changes.size(), "container")));
+    }
+    for (std::size_t i = 0; i < texts->size(); ++i) {
+      auto amount = positive_amount((*texts)[i]);
+      if (!amount) return invalid(fmt::format("--{}: {}", resource, amount.error().message));
+      changes[i].amounts.emplace_back(resource, *std::move(amount));
+    }
+  }
+  return changes;
+}
+
+// The container meant. Fails with kInvalid, naming those there are.
+Result<const Container*> container_of(const Pod& pod, const std::string& name) {
+  const std::vector<std::string> names = resizable_containers(pod);
+  if (name.empty() && names.size() == 1) return pod.find(names.front());
+  const Container* found = pod.find(name);
+  if (!name.empty() && found != nullptr) return found;
+  const std::string there = fmt::format("{}", fmt::join(names, ", "));
+  if (name.empty()) {
+    return invalid(
+        fmt::format("pod {} has the containers {}; say which with -c", display_name(pod), there));
+  }
+  return invalid(
+      fmt::format("pod {} has no container {:?}; it has {}", display_name(pod), name, there));
+}
+
+// What is to be sent and waited for.
+struct ResizeRequest {
+  json::object patch{};
+  std::vector<WantedAmount> wanted{};
+  std::string told{};  // "main cpu 2 -> 4, memory 1Gi -> 2Gi"
+};
+
+std::string written(const ResourceList& list, const std::string& resource) {
+  const auto found = list.find(resource);
+  return found == list.end() ? "-" : found->second.str();
+}
+
+// Only what changes: who else has written what into the pod does not matter.
+Result<ResizeRequest> request_for(const Pod& pod, const std::vector<Change>& changes) {
+  ResizeRequest request;
+  json::object lists{{"containers", json::array()}, {"initContainers", json::array()}};
+  std::vector<std::string> seen;
+  for (const Change& change : changes) {
+    const Container* container = TRY(container_of(pod, change.container));
+    if (std::find(seen.begin(), seen.end(), container->name) != seen.end()) {
+      return invalid(fmt::format("-c {} is given twice", container->name));
+    }
+    seen.push_back(container->name);
+    json::object requests;
+    json::object limits;
+    std::vector<std::string> parts;
+    for (const auto& [resource, amount] : change.amounts) {
+      const Resources now = container->resources;
+      const Resources then = with_amount(now, resource, amount);
+      requests[resource] = amount.str();
+      if (then.limits.contains(resource)) limits[resource] = then.limits.at(resource).str();
+      request.wanted.push_back(
+          {.container = container->name, .resource = resource, .request = amount});
+      parts.push_back(
+          fmt::format("{} {} -> {}", resource, written(now.requests, resource), amount.str()));
+    }
+    json::object resources{{"requests", std::move(requests)}};
+    if (!limits.empty()) resources["limits"] = std::move(limits);
+    const bool is_app = container->kind == Container::Kind::kApp;
+    lists[is_app ? "containers" : "initContainers"].get_array().push_back(
+        {{"name", container->name}, {"resources", std::move(resources)}});
+    if (!request.told.empty()) request.told += "; ";
+    request.told += on_one_line(fmt::format("{} {}", container->name, fmt::join(parts, ", ")));
+  }
+  json::object spec;
+  for (auto& member : lists) {
+    if (!member.value().get_array().empty()) spec[member.key()] = std::move(member.value());
+  }
+  request.patch["spec"] = std::move(spec);
+  return request;
+}
+
+// "main has 2-5", and what of it leaves when; "": nobody has CPUs of its own.
+std::string holdings_text(const CpuMap& map, std::string_view uid,
+                          const std::vector<WantedAmount>& wanted) {
+  std::vector<std::string> parts;
+  for (const CpuHolder& holder : map.containers) {
+    const bool is_meant = holder.uid == uid &&
+                          std::any_of(wanted.begin(), wanted.end(), [&](const WantedAmount& each) {
+                            return each.container == holder.container;
+                          });
+    if (!is_meant) continue;
+    std::string part = fmt::format("{} has {}", holder.container, shown(holder.assigned));
+    if (!holder.leaving().empty()) {
+      part += fmt::format(", of which {} will leave", holder.leaving().str());
+      const milliseconds left = holder.pending_until - wall_now();
+      if (left.count() > 0) part += fmt::format(" in {}", age_text(left));
+    }
+    parts.push_back(std::move(part));
+  }
+  return on_one_line(fmt::format("{}", fmt::join(parts, "; ")));
+}
+
+// Follows a resize that has been asked for.
+class Waiting {
+ public:
+  // The referred must outlive it.
+  Waiting(const AgentClient& client, const PodName& pod, const ResizeRequest& request,
+          std::string uid)
+      : client_(client), pod_(pod), request_(request), uid_(std::move(uid)) {}
+
+  int run(seconds timeout) {
+    const milliseconds began = steady_now();
+    milliseconds pause{5};
+    for (;;) {
+      const auto now = look();
+      if (!now) return fail(now.error());
+      if (now->is_over()) return finish(*now);
+      say(*now);
+      if (timeout.count() > 0 && steady_now() - began >= timeout) {
+        complain(fmt::format("pod {} is not resized after {}: {}; it stays asked for",
+                             display_name(pod_), age_text(timeout), last_));
+        return kExitFailed;
+      }
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, kLongestPause);
+    }
+  }
+
+  // What the node has said already, for who does not wait.
+  int tell_first(const ResizeProgress& first) {
+    if (first.stage == Stage::kInfeasible) return refuse(first);
+    if (first.stage == Stage::kDeferred) say(first);
+    return kExitDone;
+  }
+
+ private:
+  Result<ResizeProgress> look() const {
+    const ApiAnswer answer =
+        TRY(client_.ask({.target = pods_target(pod_.namespace_name, pod_.name)}));
+    if (answer.failure && answer.failure->reason == StatusReason::kNotFound) {
+      return ResizeProgress{.stage = Stage::kEnded};
+    }
+    if (answer.failure) return error_of(*answer.failure);
+    const json::object& pod = as_object_or_empty(answer.body);
+    if (look_text(pod, {"metadata", "uid"}) != uid_) return ResizeProgress{.stage = Stage::kEnded};
+    return resize_progress(pod, request_.wanted);
+  }
+
+  std::string holdings() const {
+    const auto map = fetch_map(client_);
+    return map ? holdings_text(*map, uid_, request_.wanted) : "";
+  }
+
+  std::string text_of(const ResizeProgress& now) const {
+    switch (now.stage) {
+      case Stage::kDeferred:
+        return "Deferred: " + on_one_line(now.message);
+      case Stage::kInProgress: {
+        if (!now.message.empty()) return "in progress: " + on_one_line(now.message);
+        const std::string who = holdings();
+        return who.empty() ? "in progress" : "in progress: " + who;
+      }
+      default:
+        return "not decided yet";
+    }
+  }
+
+  // Once for each turn it takes.
+  void say(const ResizeProgress& now) {
+    if (said_ && *said_ == now) return;
+    if (!seen_ || *seen_ != now) {
+      seen_ = now;
+      seen_at_ = steady_now();
+      last_ = text_of(now);
+    }
+    const bool is_short = now.message.empty() && steady_now() - seen_at_ < kPatience;
+    if (now.stage == Stage::kUndecided || is_short) return;
+    said_ = now;
+    last_ = text_of(now);
+    complain(last_);
+  }
+
+  int refuse(const ResizeProgress& now) const {
+    complain(fmt::format("pod {}: Infeasible: {}", display_name(pod_), on_one_line(now.message)));
+    return kExitFailed;
+  }
+
+  int finish(const ResizeProgress& now) const {
+    const std::string who = on_one_line(display_name(pod_));
+    switch (now.stage) {
+      case Stage::kDone: {
+        const std::string cpus = holdings();
+        return answer(fmt::format("pod {} resized{}\n", who, cpus.empty() ? "" : ": " + cpus));
+      }
+      case Stage::kNotRunning:
+        return answer(fmt::format("pod {} does not run yet and will start with it\n", who));
+      case Stage::kInfeasible:
+        return refuse(now);
+      case Stage::kReplaced:
+        complain(fmt::format("pod {}: something else has been asked for since", who));
+        return kExitFailed;
+      default:
+        complain(fmt::format("pod {} has ended, or is about to", who));
+        return kExitFailed;
+    }
+  }
+
+  const AgentClient& client_;
+  const PodName& pod_;
+  const ResizeRequest& request_;
+  std::string uid_;
+  std::optional<ResizeProgress> seen_{};  // at the last look
+  milliseconds seen_at_{};                // when it began to look so
+  std::optional<ResizeProgress> said_{};
+  std::string last_{};
+};
+
+Result<Pod> fetch_pod(const AgentClient& client, const PodName& name) {
+  const json::value found = TRY(client.get(pods_target(name.namespace_name, name.name)));
+  if (!found.is_object()) return Error{Code::kCorrupt, "the agent's answer is no pod"};
+  return pod_from_json(found.get_object());
+}
+
+int send(const AgentClient& client, const PodName& name, const ResizeRequest& request,
+         const Arguments& arguments) {
+  const auto sent = client.ask({.method = "PATCH",
+                                .target = pods_target(name.namespace_name, name.name) + "/resize" +
+                                          "?fieldManager=corehold-resize",
+                                .body = json::serialize(request.patch),
+                                .content_type = "application/strategic-merge-patch+json"});
+  if (!sent) return fail(sent.error());
+  if (sent->failure) return fail(error_of(*sent->failure));
+  const int written =
+      answer(fmt::format("pod {} asked for: {}\n", on_one_line(display_name(name)), request.told));
+  if (written != kExitDone) return written;
+  const json::object& pod = as_object_or_empty(sent->body);
+  Waiting waiting(client, name, request, std::string(look_text(pod, {"metadata", "uid"})));
+  if (arguments.wait) return waiting.run(seconds(arguments.timeout));
+  return waiting.tell_first(resize_progress(pod, request.wanted));
+}
+
+int run(const Arguments& arguments) {
+  constexpr const char* kCommand = "resize pod";
+  const auto changes = changes_of(arguments);
+  if (!changes) return fail_usage(changes.error(), kCommand);
+  if (arguments.timeout > 0 && !arguments.wait) {
+    return fail_usage(invalid("--timeout goes with --wait"), kCommand);
+  }
+  const auto name = pod_name(arguments.pod, arguments.namespace_name);
+  if (!name) return fail_usage(name.error(), kCommand);
+  const auto client = AgentClient::at(arguments.agent);
+  if (!client) return fail_usage(client.error(), kCommand);
+  const auto pod = fetch_pod(*client, *name);
+  if (!pod) return fail(pod.error());
+  const auto request = request_for(*pod, *changes);
+  if (!request) return fail_usage(request.error(), kCommand);
+  return send(*client, *name, *request, arguments);
+}
+
+}  // namespace
+
+void add_resize(CLI::App& root, int& exit_code) {
+  CLI::App* command =
+      root.add_subcommand("resize", "Give containers more or fewer CPUs while they run");
+  command->require_subcommand(1);
+  CLI::App* pod =
+      command->add_subcommand("pod", "Give its containers more or fewer CPUs while they run");
+  pod->alias("pods");
+  pod->alias("po");
+  const auto arguments = std::make_shared<Arguments>();  // outlives this call, with the callback
+  pod->add_option("POD", arguments->pod, "The pod")->required();
+  pod->add_option("-n,--namespace", arguments->namespace_name, "Its namespace (default: default)")
+      ->type_name("NAMESPACE");
+  pod->add_option("-c,--container", arguments->containers,
+                  "Which of its containers; may be given again")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  pod->add_option("--cpu", arguments->cpus, "CPUs it should have: 4, 500m")
+      ->type_name("N")
+      ->allow_extra_args(false);
+  pod->add_option("--memory", arguments->memories, "Memory it should have: 512Mi")
+      ->type_name("AMOUNT")
+      ->allow_extra_args(false);
+  pod->add_flag("--wait", arguments->wait, "Wait until it is done, and tell how it goes");
+  pod->add_option("--timeout", arguments->timeout, "Wait no longer than so many seconds")
+      ->type_name("SECONDS")
+      ->check(whole_number());
+  add_agent_options(*pod, arguments->agent);
+  pod->footer(kFooter);
+  pod->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace corehold
