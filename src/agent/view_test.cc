@@ -88,7 +88,8 @@ TEST_F(ViewTest, ShowsAResizeThatIsNotOver) {
   const auto shown = [&] { return pod_json(pod, facts_, 7); };
   const auto conditions = [&] {
     std::vector<std::string> found;
-    for (const json::value& each : shown().at("status").at("conditions").as_array()) {
+    const json::object object = shown();
+    for (const json::value& each : object.at("status").at("conditions").as_array()) {
       const json::object& condition = each.as_object();
       if (!condition.at("type").as_string().starts_with("PodResize")) continue;
       std::string text(condition.at("type").as_string());

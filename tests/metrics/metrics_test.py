@@ -30,6 +30,7 @@ KUBELETS_NAMES = {
     f"kubelet_container_aligned_compute_resources_failure_count {TOTAL}",
     f"kubelet_container_aligned_compute_resources_failure_count {COUNT}",
     f"kubelet_cpu_manager_exclusive_cpu_allocation_count {COUNT}",
+    'kubelet_pod_resize_duration_milliseconds use base unit "seconds" instead of "milliseconds"',
     f"kubelet_pod_resources_endpoint_errors_get {TOTAL}",
     f"kubelet_pod_resources_endpoint_errors_get_allocatable {TOTAL}",
     f"kubelet_pod_resources_endpoint_errors_list {TOTAL}",

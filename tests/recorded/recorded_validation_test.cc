@@ -36,7 +36,7 @@ const std::map<std::string, std::string, std::less<>> kNotReplayed{
     {"validation/02-pod-update-and-resize.json: resize: bound to a node that does not exist",
      "there is one node, and it exists"},
     {"validation/02-pod-update-and-resize.json: resize: pod does not exist",
-     "finding objects is the agent's: tests/api/resize_test.py"},
+     "finding objects is the agent's: tests/api/resize_api_test.py"},
     {"validation/03-node-status.json: create a node with declaredFeatures in the POST",
      "nodes cannot be created here"},
     {"validation/03-node-status.json: create a node with bad declaredFeatures in the POST",
