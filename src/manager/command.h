@@ -98,6 +98,7 @@ struct CpusetApplied {
   ContainerRef container{};
   CpuSet cpus{};
 };
+// kConflict: its CPUs are set, its memory limit is not, because it uses more.
 struct CpusetFailed {
   ContainerRef container{};
   CpuSet cpus{};

@@ -65,6 +65,14 @@ void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
                       .terms = terms});
 }
 
+// Whether a new limit comes with a restart, however much memory it uses now.
+bool restarts_for_memory(const Turn& turn, const ContainerRef& ref) {
+  const Container* container = turn.node.pods.at(ref.pod).record.pod.find(ref.container);
+  if (container == nullptr) return false;
+  const auto policy = container->resize_policy.find(std::string(kMemory));
+  return policy != container->resize_policy.end() && policy->second == "RestartContainer";
+}
+
 }  // namespace
 
 void on_cpuset_applied(Turn& turn, const CpusetApplied& command) {
@@ -81,17 +89,31 @@ void on_cpuset_applied(Turn& turn, const CpusetApplied& command) {
 void on_cpuset_failed(Turn& turn, const CpusetFailed& command) {
   ContainerState* state = asked_for(turn, command.container, command.cpus);
   if (state == nullptr) return;
-  // How far it got is not known.
-  state->confirmed |= command.cpus;
+  const bool is_placed = command.error.code == Code::kConflict;
+  if (is_placed && restarts_for_memory(turn, command.container)) {
+    return on_cpuset_applied(turn, {.container = command.container, .cpus = command.cpus});
+  }
+  if (is_placed && turn.rules.pins_cpus) {
+    state->confirmed = command.cpus;
+    state->strayed.reset();
+  } else {
+    // How far it got is not known.
+    state->confirmed |= command.cpus;
+  }
   state->asked.reset();
   state->asked_terms.reset();
   state->terms.reset();
   state->touched = true;
   state->cpuset_waits = true;
-  turn.emit(CountMetric{"corehold_cpuset_apply_failures_total", {}});
-  turn.warn(command.container, "FailedCpuset",
-            fmt::format("cannot set the CPUs of container {} to {}: {}",
-                        command.container.container, command.cpus.str(), command.error.message));
+  if (is_placed) {
+    turn.warn(command.container, "ResizeError",
+              fmt::format("Pod resize error: {}", command.error.message));
+  } else {
+    turn.emit(CountMetric{"corehold_cpuset_apply_failures_total", {}});
+    turn.warn(command.container, "FailedCpuset",
+              fmt::format("cannot set the CPUs of container {} to {}: {}",
+                          command.container.container, command.cpus.str(), command.error.message));
+  }
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kRetry, command.container},
                        .after = retry_delay(++state->cpuset_failures)});
 }

@@ -269,6 +269,53 @@ TEST_F(ResizingTest, MemoryIsPassedOnAndAsksForARestartOnItsOwnAccount) {
   EXPECT_FALSE(is_resizing(node_.pod("db").record));
 }
 
+// As the runtime refuses a memory limit: everything else is as it was asked for.
+const Error kUsesMore{Code::kConflict, "memory limit (5) below current usage (9)"};
+
+TEST_F(ResizingTest, AMemoryLimitBelowWhatIsUsedIsTriedAgainAndHoldsUpNobody) {
+  node_.create(pod_of("web", {"main cpu=100m..2 memory=1Gi..2Gi"}));
+  node_.send(wish("web", {{"main", "1Gi"}}, kMemory));
+  node_.send(PodSaved{.uid = "web"});
+  node_.send(PodSaved{.uid = "web"});
+  node_.take_counts();
+  node_.take_events();
+  const CpuSet all = cpus("0-7");
+  EXPECT_THAT(
+      node_.send(CpusetFailed{.container = {"web", "main"}, .cpus = all, .error = kUsesMore}),
+      Contains("timer retry web/main 1s"));
+  EXPECT_THAT(node_.take_events(), Contains("ResizeError web/main"));
+  EXPECT_THAT(node_.take_counts(), Not(Contains("corehold_cpuset_apply_failures_total")));
+  EXPECT_TRUE(is_resizing(node_.pod("web").record));
+
+  // Another pod gets its CPUs: they are free although the limit is still refused.
+  node_.send(CreatePod{.pod = exclusive("db", 2)});
+  node_.send(PodSaved{.uid = "db"});
+  node_.send(CheckpointSaved{.revision = node_.node().revision});
+  node_.send(PodInfoWritten{.uid = "db"});
+  node_.send(PodSaved{.uid = "db"});
+  EXPECT_THAT(node_.send(TimerFired{{TimerKey::Kind::kRetry, {"web", "main"}}}),
+              Contains("set web/main to 0-1,4-7"));
+  EXPECT_THAT(node_.send(CpusetFailed{
+                  .container = {"web", "main"}, .cpus = cpus("0-1,4-7"), .error = kUsesMore}),
+              Contains("start db/main#0 on 2-3"));
+  EXPECT_TRUE(is_resizing(node_.pod("web").record));
+  node_.send(TimerFired{{TimerKey::Kind::kRetry, {"web", "main"}}});
+  node_.send(CpusetApplied{.container = {"web", "main"}, .cpus = cpus("0-1,4-7")});
+  EXPECT_FALSE(is_resizing(node_.pod("web").record));
+}
+
+TEST_F(ResizingTest, AMemoryLimitBelowWhatIsUsedComesWithARestartThatWasAskedFor) {
+  Pod pod = pod_of("web", {"main cpu=100m..2 memory=1Gi..2Gi"});
+  pod.containers[0].resize_policy["memory"] = "RestartContainer";
+  node_.create(pod);
+  node_.send(wish("web", {{"main", "1Gi"}}, kMemory));
+  node_.send(PodSaved{.uid = "web"});
+  node_.send(PodSaved{.uid = "web"});
+  EXPECT_THAT(node_.send(CpusetFailed{
+                  .container = {"web", "main"}, .cpus = cpus("0-7"), .error = kUsesMore}),
+              Contains("terminate web/main"));
+}
+
 TEST_F(ResizingTest, PodsOnSharedCpusOnlyCountOtherwise) {
   node_.create(pod_of("web", {"main cpu=500m..1500m"}));
   node_.create(pod_of("frac", {"main cpu=1500m memory=1Gi"}));
