@@ -9,7 +9,7 @@
 #include "manager/facts.h"
 #include "manager/lifecycle.h"
 #include "manager/placement.h"
-#include "manager/resizing.h"
+#include "manager/resize_course.h"
 #include "manager/saving.h"
 
 namespace corehold {

@@ -8,6 +8,7 @@
 #include "base/code.h"
 #include "manager/admission_counts.h"
 #include "manager/facts.h"
+#include "manager/resize_course.h"
 #include "manager/resizing.h"
 #include "manager/saving.h"
 

@@ -8,6 +8,7 @@
 #include "manager/placement.h"
 #include "manager/reconcile.h"
 #include "manager/recover.h"
+#include "manager/resize_course.h"
 #include "manager/resizing.h"
 #include "manager/saving.h"
 #include "manager/turn.h"

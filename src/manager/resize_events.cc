@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manager/resize_events.h"
+
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "pod/pod_json.h"
+
+namespace corehold {
+
+namespace json = boost::json;
+
+std::string told_of(const PodRecord& record, const Pod& pod, std::string_view error) {
+  json::array containers;
+  for (const Container* container : in_starting_order(pod)) {
+    containers.push_back(
+        json::object{{"name", container->name}, {"resources", to_json(container->resources)}});
+  }
+  json::object object{{"containers", std::move(containers)},
+                      {"generation", static_cast<std::int64_t>(record.generation)}};
+  if (!error.empty()) object["error"] = error;
+  return json::serialize(object);
+}
+
+void count_requested(Turn& turn, const ResourcesByContainer& wanted, const Pod& now) {
+  const auto count = [&](std::string_view resource, std::string_view requirement,
+                         const ResourceList& before, const ResourceList& after) {
+    const auto old = before.find(resource);
+    const auto next = after.find(resource);
+    std::string_view operation;
+    if (old == before.end() && next == after.end()) return;
+    if (old == before.end()) {
+      operation = "add";
+    } else if (next == after.end()) {
+      operation = "remove";
+    } else if (old->second == next->second) {
+      return;
+    } else {
+      operation = old->second < next->second ? "increase" : "decrease";
+    }
+    turn.emit(CountMetric{"kubelet_container_requested_resizes_total",
+                          {{"resource", std::string(resource)},
+                           {"requirement", std::string(requirement)},
+                           {"operation", std::string(operation)}}});
+  };
+  for (const auto& [name, resources] : wanted) {
+    const Container* before = now.find(name);
+    for (const std::string_view resource : {kCpu, kMemory}) {
+      count(resource, "limits", before->resources.limits, resources.limits);
+      count(resource, "requests", before->resources.requests, resources.requests);
+    }
+  }
+}
+
+}  // namespace corehold

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is told and counted of resizes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "manager/turn.h"
+
+namespace corehold {
+
+using ResourcesByContainer = std::map<std::string, Resources>;
+
+// The resources of the pod, as the kubelet writes them in its events.
+std::string told_of(const PodRecord& record, const Pod& pod, std::string_view error = {});
+
+// Counts what is asked of containers that are as in `now`.
+void count_requested(Turn& turn, const ResourcesByContainer& wanted, const Pod& now);
+
+}  // namespace corehold
