@@ -8,7 +8,7 @@ import sys
 import unittest
 
 from agent import PODS, pod
-from resize_test import ResizeTest
+from resize_api_test import ResizeTest
 
 COREHOLD = os.environ["COREHOLD"]
 
