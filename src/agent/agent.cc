@@ -68,7 +68,8 @@ ManagerRules rules_of(const AgentSettings& settings, const NodeSetup& setup) {
       .reconcile_period = settings.config.reconcile_period,
       .resize = {.in_place = settings.config.gates.is_on(Gate::kInPlacePodVerticalScaling),
                  .exclusive_cpus =
-                     settings.config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)}};
+                     settings.config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)},
+      .scale_delay = settings.config.static_options.scale_delay};
 }
 
 Result<gid_t> group_number(const std::string& name) {

@@ -33,6 +33,8 @@ std::string_view kind_name(TimerKey::Kind kind) {
       return "retry";
     case TimerKey::Kind::kSaveRetry:
       return "save-retry";
+    case TimerKey::Kind::kDelay:
+      return "delay";
     case TimerKey::Kind::kReconcile:
       break;
   }

@@ -178,6 +178,11 @@ TEST_F(ShellTest, KnowsWhenAnEndedContainerWasStarted) {
             (Exit{.reason = "ContainerStatusUnknown", .started_at = 5ms, .finished_at = 9ms}));
 }
 
+TEST_F(ShellTest, SaysWhenAContainerWasKilledForMemory) {
+  shell().exited(kMain, 0, {.code = 137, .signal = 9, .out_of_memory = true, .finished_at = 9ms});
+  EXPECT_EQ(last<ContainerExited>().exit.reason, "OOMKilled");
+}
+
 TEST_F(ShellTest, RemovesAContainerUntilItIsGone) {
   script_["DeletePod"] = {RemoveContainer{{"u1", "main"}}};
   runtime_.failure = Error{Code::kIo, "its cgroup is still in use"};

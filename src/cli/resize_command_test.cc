@@ -44,6 +44,7 @@ struct Turn {
   std::string reason{};  // of PodResizePending; "": there is none
   std::string message{};
   bool in_progress = false;
+  bool leaving = false;  // CPUs are about to be taken
   bool done = false;
 };
 
@@ -76,6 +77,10 @@ FakeAgent::Handler taking(std::vector<Turn> turns, const std::string& manifest =
     if (request.target == kCpusPath) {
       CpuMap map = map_of_box();
       if (asked && turns[at].done) map.containers[0].assigned = *CpuSet::parse("2-5");
+      if (asked && turns[at].leaving) {
+        map.containers[0].assigned = *CpuSet::parse("2-5");
+        map.containers[0].pending = *CpuSet::parse("2-3");
+      }
       return exchange->answer(ok(to_json(map)));
     }
     if (request.target.find("/pods/web") == std::string::npos) {
@@ -188,6 +193,18 @@ TEST(Resize, WaitsAndTellsHowItGoes) {
             "corehold: Deferred: held by default/b\n"
             "corehold: in progress: main has 2-3\n"
             "pod default/web resized: main has 2-5\n");
+}
+
+TEST(Resize, TellsWhichCpusWillLeave) {
+  std::vector<Turn> turns{{}};
+  turns.insert(turns.end(), 12, {.in_progress = true, .leaving = true});
+  turns.push_back({.done = true});
+  const FakeAgent agent(taking(turns));
+  const Outcome outcome = resize(agent, "web --cpu 2 --wait");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.text.find("corehold: in progress: main has 2-5, of which 4-5 will leave\n"),
+            std::string::npos)
+      << outcome.text;
 }
 
 TEST(Resize, InfeasibleIsAFailureWhetherItWaitsOrNot) {

@@ -17,7 +17,7 @@ namespace corehold {
 
 // A timer by what it is for. `container` is empty for timers of a pod or the node.
 struct TimerKey {
-  enum class Kind { kRestart, kKill, kRetry, kSaveRetry, kReconcile };
+  enum class Kind { kRestart, kKill, kRetry, kSaveRetry, kReconcile, kDelay };
   Kind kind = Kind::kReconcile;
   ContainerRef about{};
 
@@ -98,6 +98,7 @@ struct CpusetApplied {
   ContainerRef container{};
   CpuSet cpus{};
 };
+// kConflict: its CPUs are set, its memory limit is not, because it uses more.
 struct CpusetFailed {
   ContainerRef container{};
   CpuSet cpus{};

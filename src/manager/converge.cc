@@ -55,6 +55,7 @@ void converge(Turn& turn) {
   // A resize is told before it is saved again: its wish is in the store, and what becomes
   // of a wish is the same after a crash.
   tell_pods(turn);
+  delay_shrinks(turn);
   complete_resizes(turn);
   save_pods(turn);
   set_cpusets(turn);

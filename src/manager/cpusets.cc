@@ -27,6 +27,25 @@ std::optional<CpuSet> target_of(const Turn& turn, const ContainerRef& ref,
   return wanted;
 }
 
+// Whoever shares has to have left before the CPUs are somebody's own. One that has strayed
+// does not wait for others with CPUs of their own that have: two that are in each other's
+// place would wait for ever.
+bool is_free_for(const NodeState& node, const ContainerRef& ref, const ContainerState& state,
+                 const CpuSet& wanted) {
+  if (!state.strayed) {
+    const CpuSet added = wanted - state.confirmed;
+    return added.empty() || is_nobody_else_on(node, ref, added);
+  }
+  for (const auto& [uid, pod] : node.pods) {
+    for (const auto& [name, other] : pod.containers) {
+      if (uid == ref.pod && name == ref.container) continue;
+      if (!may_run_on(other).intersects(wanted)) continue;
+      if (!other.strayed || node.durable.find({uid, name}) == nullptr) return false;
+    }
+  }
+  return true;
+}
+
 void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
   const NodeState& node = turn.node;
   const auto wanted = target_of(turn, ref, state);
@@ -36,11 +55,7 @@ void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
   const Terms terms = terms_of(node, ref, *container);
   const bool is_there = !turn.rules.pins_cpus || (*wanted == state.confirmed && !state.strayed);
   if (is_there && state.terms == terms) return;
-  // Whoever shares has to have left before the CPUs are somebody's own.
-  const CpuSet added = *wanted - state.confirmed;
-  if (!added.empty() && node.durable.find(ref) != nullptr && !is_nobody_else_on(node, ref, added)) {
-    return;
-  }
+  if (node.durable.find(ref) != nullptr && !is_free_for(node, ref, state, *wanted)) return;
   state.asked = *wanted;
   state.asked_terms = terms;
   state.touched = true;
@@ -48,6 +63,14 @@ void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
                       .cpus = *wanted,
                       .mems = wanted_mems(turn.rules, node, ref),
                       .terms = terms});
+}
+
+// Whether a new limit comes with a restart, however much memory it uses now.
+bool restarts_for_memory(const Turn& turn, const ContainerRef& ref) {
+  const Container* container = turn.node.pods.at(ref.pod).record.pod.find(ref.container);
+  if (container == nullptr) return false;
+  const auto policy = container->resize_policy.find(std::string(kMemory));
+  return policy != container->resize_policy.end() && policy->second == "RestartContainer";
 }
 
 }  // namespace
@@ -66,17 +89,31 @@ void on_cpuset_applied(Turn& turn, const CpusetApplied& command) {
 void on_cpuset_failed(Turn& turn, const CpusetFailed& command) {
   ContainerState* state = asked_for(turn, command.container, command.cpus);
   if (state == nullptr) return;
-  // How far it got is not known.
-  state->confirmed |= command.cpus;
+  const bool is_placed = command.error.code == Code::kConflict;
+  if (is_placed && restarts_for_memory(turn, command.container)) {
+    return on_cpuset_applied(turn, {.container = command.container, .cpus = command.cpus});
+  }
+  if (is_placed && turn.rules.pins_cpus) {
+    state->confirmed = command.cpus;
+    state->strayed.reset();
+  } else {
+    // How far it got is not known.
+    state->confirmed |= command.cpus;
+  }
   state->asked.reset();
   state->asked_terms.reset();
   state->terms.reset();
   state->touched = true;
   state->cpuset_waits = true;
-  turn.emit(CountMetric{"corehold_cpuset_apply_failures_total", {}});
-  turn.warn(command.container, "FailedCpuset",
-            fmt::format("cannot set the CPUs of container {} to {}: {}",
-                        command.container.container, command.cpus.str(), command.error.message));
+  if (is_placed) {
+    turn.warn(command.container, "ResizeError",
+              fmt::format("Pod resize error: {}", command.error.message));
+  } else {
+    turn.emit(CountMetric{"corehold_cpuset_apply_failures_total", {}});
+    turn.warn(command.container, "FailedCpuset",
+              fmt::format("cannot set the CPUs of container {} to {}: {}",
+                          command.container.container, command.cpus.str(), command.error.message));
+  }
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kRetry, command.container},
                        .after = retry_delay(++state->cpuset_failures)});
 }

@@ -188,9 +188,8 @@ std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& no
     if (const ContainerResize* shrink = shrink_of(pod->second, ref.container)) {
       // What it has left already it is not given back.
       CpuSet kept = shrink->after;
-      if (!is_told(rules, node, ref, pod->second)) {
-        kept |= pod->second.containers.at(ref.container).confirmed;
-      }
+      const ContainerState& state = pod->second.containers.at(ref.container);
+      if (state.due != shrink->after) kept |= state.confirmed;
       cpus &= kept;
     }
   }

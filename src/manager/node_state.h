@@ -121,6 +121,10 @@ struct ContainerState {
   // What else the runtime has been told; no value: that is not certain, and it will be again.
   std::optional<Terms> terms{};
   std::optional<Terms> asked_terms{};
+  // What it keeps of its CPUs in a shrink that it has been told of: while the delay lasts, and
+  // once that is over.
+  std::optional<CpuSet> delayed{};
+  std::optional<CpuSet> due{};
   bool restarting = false;  // is stopped to be started again, resized
   bool removed = true;      // the runtime keeps nothing of it
   bool touched = false;     // something was done to it since the runtime was last asked

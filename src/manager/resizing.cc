@@ -290,8 +290,9 @@ void finish_shrinks_of(Turn& turn, const std::string& uid, PodState& pod) {
   ResizeDecision& decision = *pod.resize.under_way;
   const auto has_left = [&](const ContainerResize& resize) {
     const ContainerRef ref{uid, resize.container};
-    return !resize.grows() && is_told(turn.rules, node, ref, pod) &&
-           may_run_on(pod.containers.at(resize.container)).is_subset_of(resize.after);
+    const ContainerState& state = pod.containers.at(resize.container);
+    return !resize.grows() && state.due == resize.after && is_told(turn.rules, node, ref, pod) &&
+           may_run_on(state).is_subset_of(resize.after);
   };
   for (;;) {
     const auto done =
@@ -308,6 +309,31 @@ void finish_shrinks_of(Turn& turn, const std::string& uid, PodState& pod) {
     return container.grows() && container.from.empty();
   });
   if (decision.containers.empty()) pod.resize.under_way.reset();
+}
+
+// `shrink` is the one under way for the container; null: none.
+void delay_shrink(Turn& turn, const ContainerRef& ref, PodState& pod,
+                  const ContainerResize* shrink) {
+  ContainerState& state = pod.containers.at(ref.container);
+  const TimerKey timer{TimerKey::Kind::kDelay, ref};
+  const bool is_same =
+      shrink != nullptr && (state.delayed == shrink->after || state.due == shrink->after);
+  if (is_same) return;
+  state.due.reset();
+  if (state.delayed) turn.emit(CancelTimer{timer});
+  state.delayed.reset();
+  if (shrink == nullptr || !is_told(turn.rules, turn.node, ref, pod)) return;
+  // One that does not run needs no time.
+  if (turn.rules.scale_delay.count() == 0 || state.stage == Stage::kIdle) {
+    state.due = shrink->after;
+    return;
+  }
+  state.delayed = shrink->after;
+  turn.note(
+      ref, "ScaleDelayStarted",
+      fmt::format("container {} keeps CPUs {} of {} and loses the others in {} ms", ref.container,
+                  shrink->after.str(), shrink->before.str(), turn.rules.scale_delay.count()));
+  turn.emit(StartTimer{.timer = timer, .after = turn.rules.scale_delay});
 }
 
 // Whether a resource that changed for the container asks for a restart.
@@ -421,6 +447,25 @@ void finish_shrinks(Turn& turn) {
   for (auto& [uid, pod] : turn.node.pods) {
     if (pod.resize.under_way) finish_shrinks_of(turn, uid, pod);
   }
+}
+
+void delay_shrinks(Turn& turn) {
+  for (auto& [uid, pod] : turn.node.pods) {
+    for (auto& [name, state] : pod.containers) {
+      const ContainerResize* shrink = shrink_of(pod, name);
+      if (shrink == nullptr && !state.delayed && !state.due) continue;
+      delay_shrink(turn, {uid, name}, pod, shrink);
+    }
+  }
+}
+
+void on_delay_timer(Turn& turn, const ContainerRef& ref) {
+  ContainerState* state = corehold::find_container(turn.node, ref);
+  if (state == nullptr || !state->delayed) return;
+  state->due = std::exchange(state->delayed, std::nullopt);
+  turn.note(ref, "ScaleDelayTimerFired",
+            fmt::format("the delay of container {} is over: it keeps CPUs {}", ref.container,
+                        state->due->str()));
 }
 
 void decide_resizes(Turn& turn) {

@@ -15,6 +15,10 @@ namespace corehold {
 
 void on_resize(Turn& turn, const ResizePod& command);
 
+// Starts the delay of every shrink that has been told and not been delayed.
+void delay_shrinks(Turn& turn);
+void on_delay_timer(Turn& turn, const ContainerRef& ref);
+
 // Takes CPUs back that containers have left after they were told to. Not while the
 // checkpoint is being written.
 void finish_shrinks(Turn& turn);

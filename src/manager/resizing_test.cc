@@ -269,6 +269,53 @@ TEST_F(ResizingTest, MemoryIsPassedOnAndAsksForARestartOnItsOwnAccount) {
   EXPECT_FALSE(is_resizing(node_.pod("db").record));
 }
 
+// As the runtime refuses a memory limit: everything else is as it was asked for.
+const Error kUsesMore{Code::kConflict, "memory limit (5) below current usage (9)"};
+
+TEST_F(ResizingTest, AMemoryLimitBelowWhatIsUsedIsTriedAgainAndHoldsUpNobody) {
+  node_.create(pod_of("web", {"main cpu=100m..2 memory=1Gi..2Gi"}));
+  node_.send(wish("web", {{"main", "1Gi"}}, kMemory));
+  node_.send(PodSaved{.uid = "web"});
+  node_.send(PodSaved{.uid = "web"});
+  node_.take_counts();
+  node_.take_events();
+  const CpuSet all = cpus("0-7");
+  EXPECT_THAT(
+      node_.send(CpusetFailed{.container = {"web", "main"}, .cpus = all, .error = kUsesMore}),
+      Contains("timer retry web/main 1s"));
+  EXPECT_THAT(node_.take_events(), Contains("ResizeError web/main"));
+  EXPECT_THAT(node_.take_counts(), Not(Contains("corehold_cpuset_apply_failures_total")));
+  EXPECT_TRUE(is_resizing(node_.pod("web").record));
+
+  // Another pod gets its CPUs: they are free although the limit is still refused.
+  node_.send(CreatePod{.pod = exclusive("db", 2)});
+  node_.send(PodSaved{.uid = "db"});
+  node_.send(CheckpointSaved{.revision = node_.node().revision});
+  node_.send(PodInfoWritten{.uid = "db"});
+  node_.send(PodSaved{.uid = "db"});
+  EXPECT_THAT(node_.send(TimerFired{{TimerKey::Kind::kRetry, {"web", "main"}}}),
+              Contains("set web/main to 0-1,4-7"));
+  EXPECT_THAT(node_.send(CpusetFailed{
+                  .container = {"web", "main"}, .cpus = cpus("0-1,4-7"), .error = kUsesMore}),
+              Contains("start db/main#0 on 2-3"));
+  EXPECT_TRUE(is_resizing(node_.pod("web").record));
+  node_.send(TimerFired{{TimerKey::Kind::kRetry, {"web", "main"}}});
+  node_.send(CpusetApplied{.container = {"web", "main"}, .cpus = cpus("0-1,4-7")});
+  EXPECT_FALSE(is_resizing(node_.pod("web").record));
+}
+
+TEST_F(ResizingTest, AMemoryLimitBelowWhatIsUsedComesWithARestartThatWasAskedFor) {
+  Pod pod = pod_of("web", {"main cpu=100m..2 memory=1Gi..2Gi"});
+  pod.containers[0].resize_policy["memory"] = "RestartContainer";
+  node_.create(pod);
+  node_.send(wish("web", {{"main", "1Gi"}}, kMemory));
+  node_.send(PodSaved{.uid = "web"});
+  node_.send(PodSaved{.uid = "web"});
+  EXPECT_THAT(node_.send(CpusetFailed{
+                  .container = {"web", "main"}, .cpus = cpus("0-7"), .error = kUsesMore}),
+              Contains("terminate web/main"));
+}
+
 TEST_F(ResizingTest, PodsOnSharedCpusOnlyCountOtherwise) {
   node_.create(pod_of("web", {"main cpu=500m..1500m"}));
   node_.create(pod_of("frac", {"main cpu=1500m memory=1Gi"}));
@@ -334,6 +381,56 @@ TEST_F(ResizingTest, AShrinkThatAnAgentLeftHalfDoneIsTheSameOneForTheNext) {
   restart();
   EXPECT_EQ(node_.assigned("db", "main"), kept);
   EXPECT_FALSE(is_resizing(node_.pod("db").record));
+}
+
+// The same node with a delay of five seconds.
+class DelayTest : public ResizingTest {
+ protected:
+  DelayTest() {
+    node_.set_scale_delay(seconds(5));
+    node_.create(exclusive("db", 2));
+    resize("db", "6");
+  }
+};
+
+TEST_F(DelayTest, OneThatShrinksIsToldAtOnceAndLosesItsCpusWhenTheDelayIsOver) {
+  EXPECT_THAT(resize("db", "4"), ElementsAre("save db", "reply 9", "podinfo db main=2-5", "save db",
+                                             "set db/main to 2-7", "timer delay db/main 5s"));
+  EXPECT_THAT(node_.take_events(), Contains("ScaleDelayStarted db/main"));
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
+  EXPECT_TRUE(is_resizing(node_.pod("db").record));
+  const auto lines = node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
+  EXPECT_THAT(lines,
+              ElementsAre("set db/main to 2-5", "persist shared 0-1,6-7 db/main 2-5", "save db"));
+  EXPECT_THAT(node_.take_events(),
+              ElementsAre("ScaleDelayTimerFired db/main", "ResizeCompleted db"));
+}
+
+TEST_F(DelayTest, AnotherShrinkStartsTheDelayAnewAndAGrowthEndsIt) {
+  resize("db", "4");
+  EXPECT_THAT(resize("db", "3"), Contains("timer delay db/main 5s"));
+  EXPECT_THAT(resize("db", "6"), Contains("cancel delay db/main"));
+  EXPECT_FALSE(is_resizing(node_.pod("db").record));
+  EXPECT_THAT(node_.send(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}}), IsEmpty());
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
+}
+
+TEST_F(DelayTest, AGrowthThatIsRefusedLeavesTheShrinkAndItsDelayAlone) {
+  resize("db", "4");
+  node_.take_events();
+  EXPECT_THAT(resize("db", "1"), ElementsAre("save db", "reply 9"));
+  EXPECT_EQ(state("db").verdict, ResizeVerdict::kInfeasible);
+  node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-5");
+}
+
+TEST_F(DelayTest, ANewAgentWaitsTheWholeDelayAgain) {
+  resize("db", "4");
+  restart();
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
+  EXPECT_TRUE(node_.pod("db").containers.at("main").delayed.has_value());
+  node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
+  EXPECT_EQ(node_.assigned("db", "main").str(), "2-5");
 }
 
 TEST_F(ResizingTest, WithoutItsGateNobodyWithExclusiveCpusIsResized) {

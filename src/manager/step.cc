@@ -48,6 +48,8 @@ void on_timer(Turn& turn, const TimerFired& command) {
       return on_save_retry(turn, about);
     case TimerKey::Kind::kReconcile:
       return on_reconcile_timer(turn);
+    case TimerKey::Kind::kDelay:
+      return on_delay_timer(turn, about);
   }
 }
 

@@ -31,6 +31,7 @@ struct ManagerRules {
   bool memory_pinning = false;  // cpuset.mems follows the NUMA nodes of exclusive CPUs
   std::chrono::milliseconds reconcile_period{10'000};
   ResizeGates resize{};
+  std::chrono::milliseconds scale_delay{};  // between being told and losing CPUs
 };
 
 struct Outcome {

@@ -26,6 +26,8 @@ std::string_view text_of(TimerKey::Kind kind) {
       return "save-retry";
     case TimerKey::Kind::kReconcile:
       return "reconcile";
+    case TimerKey::Kind::kDelay:
+      return "delay";
   }
   check_failed("every kind of timer has a name", __FILE__, __LINE__);
 }

@@ -28,6 +28,7 @@ class TestNode {
 
   const ManagerRules& rules() const { return *rules_; }
   NodeState& node() { return node_; }
+  void set_scale_delay(std::chrono::milliseconds delay) { rules_->scale_delay = delay; }
   const PodState& pod(const std::string& uid) const { return node_.pods.at(uid); }
   CpuSet assigned(const std::string& uid, const std::string& container) const;
   State empty() const { return empty_; }

@@ -56,6 +56,25 @@ class Resize {
     return !placement_.run(shared_without(gone)).failure;
   }
 
+  // Cuts both to the first few `pods` without which it fits, found by halving. Where more
+  // free CPUs made it fit no more these would not be the fewest, but it would still fit.
+  // REQUIRES: it fits without all, and not without none.
+  void keep_fewest_that_fit(std::vector<std::string>& pods, Others& others) const {
+    const auto first = [&](std::size_t count) {
+      Others some;
+      for (std::size_t i = 0; i < count; ++i) some.insert(*others.find(pods[i]));
+      return some;
+    };
+    std::size_t too_few = 0;
+    std::size_t enough = pods.size();
+    while (enough - too_few > 1) {
+      const std::size_t middle = too_few + (enough - too_few) / 2;
+      (fits_without(first(middle)) ? enough : too_few) = middle;
+    }
+    others = first(enough);
+    pods.resize(enough);
+  }
+
   // Those of `others` that have to leave so that it fits: the small ones may stay first.
   // REQUIRES: it fits without all of them, as in `alone`.
   std::vector<std::string> needed(Others others, const Placement& alone) const {
@@ -75,6 +94,7 @@ class Resize {
       return others.at(one).size() > others.at(two).size();
     };
     std::stable_sort(pods.begin(), pods.end(), larger);
+    keep_fewest_that_fit(pods, others);
     for (auto pod = pods.rbegin(); pod != pods.rend(); ++pod) {
       auto kept = others.extract(*pod);
       if (!fits_without(others)) others.insert(std::move(kept));

@@ -12,9 +12,10 @@ ManagerRules manager_rules(const NodeSetup& setup, const Config& config) {
           .pins_cpus = config.cpu_manager_policy == CpuManagerPolicy::kStatic,
           .memory_pinning = config.memory_pinning,
           .reconcile_period = config.reconcile_period,
-          .resize = {
-              .in_place = config.gates.is_on(Gate::kInPlacePodVerticalScaling),
-              .exclusive_cpus = config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)}};
+          .resize = {.in_place = config.gates.is_on(Gate::kInPlacePodVerticalScaling),
+                     .exclusive_cpus =
+                         config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)},
+          .scale_delay = config.static_options.scale_delay};
 }
 
 }  // namespace corehold

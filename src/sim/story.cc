@@ -36,7 +36,11 @@ Config random_config(Dice& dice, const Topology& topology) {
   config.reserved_count = dice.roll(1, std::max(1, topology.cpu_count() / 4));
   config.static_options = random_options(dice);
   config.memory_pinning = dice.chance(20);
-  config.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, dice.chance(90));
+  const bool resizes = dice.chance(90);
+  config.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, resizes);
+  if (resizes && dice.chance(40)) {
+    config.static_options.scale_delay = std::chrono::seconds(dice.roll(1, 10));
+  }
   if (dice.chance(8)) config.cpu_manager_policy = CpuManagerPolicy::kNone;
   if (dice.chance(40)) {
     config.topology.policy = static_cast<TopologyPolicy>(dice.roll(0, 3));

@@ -133,7 +133,7 @@ std::string AgentProcess::field(const std::string& target, const std::string& po
 
 std::string pod_text(const std::string& name, int cpus, const std::string& command) {
   const std::string resources =
-      cpus == 0 ? "{}" : fmt::format(R"({{"limits": {{"cpu": "{}", "memory": "1Mi"}}}})", cpus);
+      cpus == 0 ? "{}" : fmt::format(R"({{"limits": {{"cpu": "{}", "memory": "64Mi"}}}})", cpus);
   return fmt::format(
       R"({{"kind": "Pod", "metadata": {{"name": "{}"}}, "spec": {{"restartPolicy": "Never",
           "terminationGracePeriodSeconds": 1,

@@ -156,7 +156,7 @@ def pod(name, command, cpus=None, limit=None, **spec):
     """A pod of one container: exclusive CPUs with `cpus`, else shared."""
     container = {"name": "main", "image": "host", "command": command}
     if cpus is not None:
-        amounts = {"cpu": str(cpus), "memory": "1Mi"}
+        amounts = {"cpu": str(cpus), "memory": "64Mi"}
         container["resources"] = {"limits": amounts, "requests": amounts}
     elif limit is not None:
         container["resources"] = {"limits": limit}

@@ -27,6 +27,7 @@ def layout_16(guest):
             "cpuset.cpus",
             "cpu.weight",
             "cpu.max",
+            "memory.max",
             "cgroup.procs",
         )
         weights = {}
@@ -37,6 +38,7 @@ def layout_16(guest):
             have = files[found["cgroup"]]
             assert cpus(have["cpuset.cpus"]) == cpus(found["cpus"]), have
             assert int(have["cgroup.procs"]) == found["pid"], have
+            assert have["memory.max"] == ("max" if pod == "all" else str(16 << 20)), have
             weights[pod, container] = int(have["cpu.weight"])
             if pod == "own":
                 assert have["cpu.max"].startswith("max "), have
@@ -46,6 +48,34 @@ def layout_16(guest):
         mine = guest.sh(f"cat /proc/{node.pid}/cgroup").strip()
         assert "/pods" not in mine, mine
         print(guest.sh("find /sys/fs/cgroup -mindepth 1 -type d"))
+
+
+def memory_16(guest):
+    """Who takes more memory than it may is killed, and that is said; others are not."""
+    made = Pods()
+    takes = "x=$(head -c 64000000 /dev/zero | tr '\\0' x); sleep 1000"
+    with GuestNode(guest, config("0")) as node:
+        node.apply(
+            [
+                made.pod("own", 2),
+                made.pod("takes", 1, command=["sh", "-c", takes], restartPolicy="Never"),
+            ]
+        )
+        ended = node.eventually(
+            lambda: [
+                status["state"]["terminated"]
+                for status in node.pods()["takes"]["status"].get("containerStatuses", [])
+                if "terminated" in status["state"]
+            ],
+            "it is killed",
+        )
+        assert ended[0]["reason"] == "OOMKilled" and ended[0]["exitCode"] == 137, ended
+        assert node.pods()["own"]["status"]["phase"] == "Running", node.pods()
+        # A command's memory is booked; it has no limit.
+        said = node.corehold_run(
+            "--cpus 1", "sh -c 'cat /sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/memory.max'"
+        )
+        assert said.strip() == "max", said
 
 
 def restart_16(guest):
@@ -130,6 +160,7 @@ def run_16(guest):
 
 TESTS = {
     "layout_16": (M16, layout_16),
+    "memory_16": (M16, memory_16),
     "restart_16": (M16, restart_16),
     "run_16": (M16, run_16),
 }
