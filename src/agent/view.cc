@@ -131,6 +131,7 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
                          .scheduled = record.started_at.count() != 0,
                          .resource_version = version,
                          .generation = record.generation,
+                         .is_undecided = pod.admitted && record.wish && !pod.resize.verdict,
                          .created_at = record.created_at,
                          .deleted_at = record.deleted_at,
                          .grace = record.grace,

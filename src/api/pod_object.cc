@@ -147,7 +147,7 @@ json::array all_conditions(const PodView& view) {
 }
 
 json::object pod_status(const PodView& view) {
-  json::object status{{"observedGeneration", generation_of(view)},
+  json::object status{{"observedGeneration", generation_of(view) - (view.is_undecided ? 1 : 0)},
                       {"phase", view.phase},
                       {"conditions", all_conditions(view)}};
   // Why a pod waits is in its condition PodScheduled.

@@ -65,7 +65,8 @@ struct PodView {
   std::string message{};   // the same for people
   bool scheduled = false;  // it has been admitted, or has failed after that
   std::uint64_t resource_version = 0;
-  std::uint64_t generation = 1;  // of the spec; the node always knows the newest
+  std::uint64_t generation = 1;  // of the spec
+  bool is_undecided = false;     // the last one asks for a resize, and nobody has looked at it
   std::chrono::milliseconds created_at{};
   std::chrono::milliseconds deleted_at{};          // when its deletion was asked for
   std::chrono::seconds grace{};                    // from then on

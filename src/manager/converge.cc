@@ -51,11 +51,16 @@ void on_podinfo_written(Turn& turn, const PodInfoWritten& command) {
 }
 
 void converge(Turn& turn) {
+  delay_shrinks(turn);
   place_pods(turn);
   // A resize is told before it is saved again: its wish is in the store, and what becomes
   // of a wish is the same after a crash.
   tell_pods(turn);
-  delay_shrinks(turn);
+  // What the files have said already, nobody will say again.
+  if (delay_shrinks(turn)) {
+    place_pods(turn);
+    tell_pods(turn);
+  }
   complete_resizes(turn);
   save_pods(turn);
   set_cpusets(turn);

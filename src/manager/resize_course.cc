@@ -41,22 +41,22 @@ void finish_shrinks_of(Turn& turn, const std::string& uid, PodState& pod) {
   if (decision.containers.empty()) pod.resize.under_way.reset();
 }
 
-// `shrink` is the one under way for the container; null: none.
-void delay_shrink(Turn& turn, const ContainerRef& ref, PodState& pod,
+// `shrink` is the one under way for the container; null: none. Whether it has become due.
+bool delay_shrink(Turn& turn, const ContainerRef& ref, PodState& pod,
                   const ContainerResize* shrink) {
   ContainerState& state = pod.containers.at(ref.container);
   const TimerKey timer{TimerKey::Kind::kDelay, ref};
   const bool is_same =
       shrink != nullptr && (state.delayed == shrink->after || state.due == shrink->after);
-  if (is_same) return;
+  if (is_same) return false;
   state.due.reset();
   if (state.delayed) turn.emit(CancelTimer{timer});
   state.delayed.reset();
-  if (shrink == nullptr || !is_told(turn.rules, turn.node, ref, pod)) return;
+  if (shrink == nullptr || !is_told(turn.rules, turn.node, ref, pod)) return false;
   // One that does not run needs no time.
   if (turn.rules.scale_delay.count() == 0 || state.stage == Stage::kIdle) {
     state.due = shrink->after;
-    return;
+    return true;
   }
   state.delayed = shrink->after;
   turn.note(
@@ -64,6 +64,7 @@ void delay_shrink(Turn& turn, const ContainerRef& ref, PodState& pod,
       fmt::format("container {} keeps CPUs {} of {} and loses the others in {} ms", ref.container,
                   shrink->after.str(), shrink->before.str(), turn.rules.scale_delay.count()));
   turn.emit(StartTimer{.timer = timer, .after = turn.rules.scale_delay});
+  return false;
 }
 
 // Whether a resource that changed for the container asks for a restart.
@@ -141,14 +142,16 @@ void finish_shrinks(Turn& turn) {
   }
 }
 
-void delay_shrinks(Turn& turn) {
+bool delay_shrinks(Turn& turn) {
+  bool any = false;
   for (auto& [uid, pod] : turn.node.pods) {
     for (auto& [name, state] : pod.containers) {
       const ContainerResize* shrink = shrink_of(pod, name);
       if (shrink == nullptr && !state.delayed && !state.due) continue;
-      delay_shrink(turn, {uid, name}, pod, shrink);
+      any = delay_shrink(turn, {uid, name}, pod, shrink) || any;
     }
   }
+  return any;
 }
 
 void on_delay_timer(Turn& turn, const ContainerRef& ref) {

@@ -8,8 +8,9 @@
 
 namespace corehold {
 
-// Starts the delay of every shrink that has been told and not been delayed.
-void delay_shrinks(Turn& turn);
+// Starts the delay of every shrink that has been told and not been delayed. Whether one needs
+// none and is due at once.
+bool delay_shrinks(Turn& turn);
 void on_delay_timer(Turn& turn, const ContainerRef& ref);
 
 // Takes CPUs back that containers have left after they were told to. Not while the

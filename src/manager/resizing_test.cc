@@ -433,6 +433,18 @@ TEST_F(DelayTest, ANewAgentWaitsTheWholeDelayAgain) {
   EXPECT_EQ(node_.assigned("db", "main").str(), "2-5");
 }
 
+TEST_F(ResizingTest, OneThatDoesNotRunShrinksAtOnce) {
+  Pod pod = pod_of("pair", {"a cpu=2 memory=1Gi", "b cpu=1 memory=1Gi"});
+  pod.restart_policy = "Never";
+  node_.create(pod);
+  node_.run(wish("pair", {{"a", "4"}}));
+  node_.exit("pair", "a", 0);
+  node_.run(wish("pair", {{"a", "2"}, {"b", "4"}}));
+  EXPECT_EQ(node_.assigned("pair", "a").size(), 2);
+  EXPECT_EQ(node_.assigned("pair", "b").size(), 4);
+  EXPECT_FALSE(is_resizing(node_.pod("pair").record));
+}
+
 TEST_F(ResizingTest, WithoutItsGateNobodyWithExclusiveCpusIsResized) {
   ManagerRules off = node_.rules();
   off.resize.exclusive_cpus = false;

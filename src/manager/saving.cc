@@ -264,7 +264,8 @@ void save_pods(Turn& turn) {
 void forget_pods(Turn& turn) {
   const auto is_admitting = [&](const std::string& uid) {
     const auto& admitting = turn.node.admitting;
-    return std::find(admitting.begin(), admitting.end(), uid) != admitting.end();
+    return turn.node.resizing.contains(uid) ||
+           std::find(admitting.begin(), admitting.end(), uid) != admitting.end();
   };
   for (auto& [uid, pod] : turn.node.pods) {
     if (!is_leaving(pod) || !has_finished(pod) || !pod.saved) continue;

@@ -64,7 +64,7 @@ def worked_example(guest):
             if pending:
                 assert pending["reason"] == "Infeasible", pending
         assert pids(node) == before, "a resize has started something anew"
-        (promised,) = [holder["promised"] for holder in node.cpu_map()["holders"]]
+        (promised,) = [holder["promised"] for holder in node.cpu_map()["containers"]]
         assert cpus(promised) == cpus("0-1"), promised
 
 
@@ -85,6 +85,14 @@ def swap(guest):
         assert not second["pair/c0"] & second["pair/c1"], second
 
 
+def is_granted(node, count):
+    """Whether the resize is over, by what the node says."""
+    if condition(node, "db", "PodResizeInProgress") or condition(node, "db", "PodResizePending"):
+        return False
+    held = [found for found in node.cpu_map()["containers"] if found["pod"] == "db"]
+    return len(held) == 1 and len(cpus(held[0]["assigned"])) == count
+
+
 def crash(guest):
     """Killed at any time, what was granted is what the next agent gives."""
     made = Pods()
@@ -97,9 +105,9 @@ def crash(guest):
             node.corehold(f"resize pod db --cpu {count}")
             node.end("KILL")
             node.start()
-            node.eventually(lambda n=count: len(where(node, made)["db/c0"]) == n,
-                            f"db has {count} CPUs")
+            node.eventually(lambda n=count: is_granted(node, n), f"db has {count} CPUs")
             found = where(node, made)
+            assert len(found["db/c0"]) == count, found
             print(f"  {count} CPUs after a crash: {sorted(found['db/c0'])}", flush=True)
             assert own <= found["db/c0"], (own, found)
             assert not found["db/c0"] & found["web/c0"], found
