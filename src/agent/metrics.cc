@@ -31,14 +31,15 @@ constexpr std::string_view kResizeDuration = "kubelet_pod_resize_duration_millis
 constexpr const char* kAdmissions = "kubelet_topology_manager_admission_requests_total";
 constexpr const char* kApiRequests = "corehold_api_requests_total";
 
-// As the kubelet has them: from 0.05 ms on, each twice the one before.
-prometheus::Histogram::BucketBoundaries admission_buckets() {
+// So many bounds, each twice the one before.
+prometheus::Histogram::BucketBoundaries doubling(double first, int count) {
   prometheus::Histogram::BucketBoundaries bounds;
-  constexpr int kBuckets = 15;
-  double bound = 0.05;
-  for (int i = 0; i < kBuckets; ++i, bound *= 2) bounds.push_back(bound);
+  for (double bound = first; count > 0; --count, bound *= 2) bounds.push_back(bound);
   return bounds;
 }
+
+// As the kubelet has them: from 0.05 ms on.
+prometheus::Histogram::BucketBoundaries admission_buckets() { return doubling(0.05, 15); }
 
 // A container that finds room at once starts within milliseconds; one that has to wait for
 // another to end may do so for hours.
@@ -49,13 +50,7 @@ prometheus::Histogram::BucketBoundaries grant_buckets() {
 
 // A resize that gives and takes nothing on the way is over within milliseconds; with a delay
 // or others to wait for it may take minutes.
-prometheus::Histogram::BucketBoundaries resize_buckets() {
-  prometheus::Histogram::BucketBoundaries bounds;
-  constexpr int kBuckets = 19;
-  double bound = 1;
-  for (int i = 0; i < kBuckets; ++i, bound *= 2) bounds.push_back(bound);
-  return bounds;
-}
+prometheus::Histogram::BucketBoundaries resize_buckets() { return doubling(1, 19); }
 
 // Series that are there from the start, so that a rate can be taken of their first increase.
 struct Series {

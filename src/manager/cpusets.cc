@@ -32,18 +32,8 @@ std::optional<CpuSet> target_of(const Turn& turn, const ContainerRef& ref,
 // place would wait for ever.
 bool is_free_for(const NodeState& node, const ContainerRef& ref, const ContainerState& state,
                  const CpuSet& wanted) {
-  if (!state.strayed) {
-    const CpuSet added = wanted - state.confirmed;
-    return added.empty() || is_nobody_else_on(node, ref, added);
-  }
-  for (const auto& [uid, pod] : node.pods) {
-    for (const auto& [name, other] : pod.containers) {
-      if (uid == ref.pod && name == ref.container) continue;
-      if (!may_run_on(other).intersects(wanted)) continue;
-      if (!other.strayed || node.durable.find({uid, name}) == nullptr) return false;
-    }
-  }
-  return true;
+  if (state.strayed) return is_nobody_else_on(node, ref, wanted, Strays::kLeaveOut);
+  return is_nobody_else_on(node, ref, wanted - state.confirmed);
 }
 
 void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {

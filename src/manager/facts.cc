@@ -69,6 +69,11 @@ CpuSet may_run_on(const ContainerState& container) {
 
 bool is_run(Source source) { return source == Source::kRun || source == Source::kRunWaiting; }
 
+bool is_being_placed(const NodeState& node, const std::string& uid) {
+  return node.resizing.contains(uid) ||
+         std::find(node.admitting.begin(), node.admitting.end(), uid) != node.admitting.end();
+}
+
 PodState* find_pod(NodeState& node, const std::string& uid) {
   const auto found = node.pods.find(uid);
   return found == node.pods.end() ? nullptr : &found->second;
@@ -136,11 +141,15 @@ std::vector<const Container*> whose_turn(const PodState& pod) {
   return turn;
 }
 
-bool is_nobody_else_on(const NodeState& node, const ContainerRef& ref, const CpuSet& cpus) {
+bool is_nobody_else_on(const NodeState& node, const ContainerRef& ref, const CpuSet& cpus,
+                       Strays strays) {
   for (const auto& [uid, pod] : node.pods) {
     for (const auto& [name, container] : pod.containers) {
       if (uid == ref.pod && name == ref.container) continue;
-      if (may_run_on(container).intersects(cpus)) return false;
+      if (!may_run_on(container).intersects(cpus)) continue;
+      const bool is_left_out = strays == Strays::kLeaveOut && container.strayed &&
+                               node.durable.find({uid, name}) != nullptr;
+      if (!is_left_out) return false;
     }
   }
   return true;

@@ -16,6 +16,9 @@ namespace corehold {
 // Brought by `corehold run`, waiting or not.
 bool is_run(Source source);
 
+// Its admission or its resize waits for the checkpoint.
+bool is_being_placed(const NodeState& node, const std::string& uid);
+
 // Null when there is none.
 PodState* find_pod(NodeState& node, const std::string& uid);
 ContainerState* find_container(NodeState& node, const ContainerRef& ref);
@@ -53,8 +56,11 @@ std::optional<NodeSet> wanted_mems(const ManagerRules& rules, const NodeState& n
 // no quota for everybody with CPUs of its own.
 Terms terms_of(const NodeState& node, const ContainerRef& ref, const Container& container);
 
-// Whether everybody but the container itself has confirmed to be elsewhere.
-bool is_nobody_else_on(const NodeState& node, const ContainerRef& ref, const CpuSet& cpus);
+// Whether everybody but the container itself has confirmed to be elsewhere; those with CPUs of
+// their own that have strayed there may be left out.
+enum class Strays { kCount, kLeaveOut };
+bool is_nobody_else_on(const NodeState& node, const ContainerRef& ref, const CpuSet& cpus,
+                       Strays strays = Strays::kCount);
 
 // The container's part in the resize that is under way, if it is to lose CPUs in it; null: not.
 const ContainerResize* shrink_of(const PodState& pod, const std::string& container);

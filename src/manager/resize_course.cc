@@ -35,9 +35,7 @@ void finish_shrinks_of(Turn& turn, const std::string& uid, PodState& pod) {
     decision.containers.erase(done);
     for (ContainerResize& other : decision.containers) other.from.erase(name);
   }
-  std::erase_if(decision.containers, [](const ContainerResize& container) {
-    return container.grows() && container.from.empty();
-  });
+  std::erase_if(decision.containers, [](const auto& one) { return one.is_provided_for(); });
   if (decision.containers.empty()) pod.resize.under_way.reset();
 }
 

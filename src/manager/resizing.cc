@@ -12,7 +12,6 @@
 #include "manager/resize_events.h"
 #include "manager/saving.h"
 #include "pod/qos.h"
-#include "policy/request.h"
 
 namespace corehold {
 namespace {
@@ -51,10 +50,6 @@ bool differ_in_resources_alone(const Pod& a, const Pod& b) {
          a.labels == b.labels && a.annotations == b.annotations;
 }
 
-bool is_being_placed(const NodeState& node, const std::string& uid) {
-  return std::find(node.admitting.begin(), node.admitting.end(), uid) != node.admitting.end();
-}
-
 // Has a container that neither shrinks nor grows and holds another number than it was granted:
 // of a resize that an agent before this one has begun.
 bool is_left_over(const NodeState& node, const PodState& pod) {
@@ -86,7 +81,7 @@ std::vector<PodState*> undecided(Turn& turn) {
   for (auto& [uid, pod] : node.pods) {
     if (!pod.record.wish && !is_left_over(node, pod)) continue;
     if (!pod.saved || is_stopping(pod) || pod.resize.tried >= node.freed) continue;
-    if (node.resizing.contains(uid) || is_being_placed(node, uid)) continue;
+    if (is_being_placed(node, uid)) continue;
     pods.push_back(&pod);
   }
   std::sort(pods.begin(), pods.end(), ByUrgency{turn.rules});
@@ -106,12 +101,7 @@ void grant(Turn& turn, PodState& pod, const AcceptedResize& accepted) {
     keep_actual(name);
     find_container(record.pod, name)->resources = resources;
   }
-  for (auto& [name, state] : pod.containers) {
-    if (!turn.rules.pins_cpus) continue;
-    const Container* container = record.pod.find(name);
-    state.exclusive =
-        request_of(record.pod, *container, std::nullopt, turn.rules.admission.pod_gates).cpus;
-  }
+  entitle(turn.rules, pod);
   // Somebody may have asked for something else meanwhile.
   ResourcesByContainer open = changes(record.pod, wanted);
   if (open.empty()) {
@@ -128,9 +118,8 @@ void begin(Turn& turn, PodState& pod, AcceptedResize accepted) {
   if (!is_resizing(pod.record)) pod.record.resize_began_at = turn.now.wall;
   grant(turn, pod, accepted);
   // Those that grow have all that was free by now.
-  std::erase_if(accepted.decision.containers, [](const ContainerResize& container) {
-    return container.grows() && container.from.empty();
-  });
+  std::erase_if(accepted.decision.containers,
+                [](const auto& one) { return one.is_provided_for(); });
   resize.under_way.reset();
   if (!accepted.decision.containers.empty()) resize.under_way = std::move(accepted.decision);
   if (!resize.started) resize.started = turn.now.steady;
@@ -224,12 +213,7 @@ void go_on(Turn& turn, PodState& pod) {
 void change_request(Turn& turn, PodState& pod) {
   pod.record.pod = wanted_pod(pod.record);
   pod.record.wish.reset();
-  for (auto& [name, state] : pod.containers) {
-    if (!turn.rules.pins_cpus) continue;
-    state.exclusive = request_of(pod.record.pod, *pod.record.pod.find(name), std::nullopt,
-                                 turn.rules.admission.pod_gates)
-                          .cpus;
-  }
+  entitle(turn.rules, pod);
   pod.tried = 0;
   mark_changed(pod);
 }

@@ -109,15 +109,21 @@ void answer(Turn& turn, RequestId request, std::optional<Error> error) {
 PodState new_pod(const ManagerRules& rules, PodRecord record) {
   PodState pod{.record = std::move(record)};
   for (const Container* container : in_starting_order(pod.record.pod)) {
-    ContainerState& state = pod.containers[container->name];
+    pod.containers.try_emplace(container->name);
     pod.record.containers.try_emplace(container->name);
-    if (!rules.pins_cpus) continue;
-    state.exclusive =
-        request_of(pod.record.pod, *container, std::nullopt, rules.admission.pod_gates).cpus;
   }
+  entitle(rules, pod);
   pod.stored_deletion = {.at = pod.record.deleted_at, .grace = pod.record.grace};
   pod.sent_deletion = pod.stored_deletion;
   return pod;
+}
+
+void entitle(const ManagerRules& rules, PodState& pod) {
+  if (!rules.pins_cpus) return;
+  for (const Container* container : in_starting_order(pod.record.pod)) {
+    pod.containers.at(container->name).exclusive =
+        request_of(pod.record.pod, *container, std::nullopt, rules.admission.pod_gates).cpus;
+  }
 }
 
 void mark_changed(PodState& pod) {
@@ -262,14 +268,9 @@ void save_pods(Turn& turn) {
 }
 
 void forget_pods(Turn& turn) {
-  const auto is_admitting = [&](const std::string& uid) {
-    const auto& admitting = turn.node.admitting;
-    return turn.node.resizing.contains(uid) ||
-           std::find(admitting.begin(), admitting.end(), uid) != admitting.end();
-  };
   for (auto& [uid, pod] : turn.node.pods) {
     if (!is_leaving(pod) || !has_finished(pod) || !pod.saved) continue;
-    if (pod.forgetting || pod.save_waits || is_admitting(uid)) continue;
+    if (pod.forgetting || pod.save_waits || is_being_placed(turn.node, uid)) continue;
     if (holds_anything(turn.node.bookings, uid) || turn.node.durable.pods.contains(uid)) continue;
     clear_away(turn, uid, pod);
     turn.emit(ForgetPod{uid});

@@ -22,6 +22,8 @@ void edit_pod(PodState& pod, Pod next);
 
 // A pod as it is before anything has happened to it.
 PodState new_pod(const ManagerRules& rules, PodRecord record);
+// How many CPUs of its own each container is entitled to, by what it was granted.
+void entitle(const ManagerRules& rules, PodState& pod);
 // The record differs from what the store has.
 void mark_changed(PodState& pod);
 

@@ -47,6 +47,8 @@ struct ContainerResize {
   std::map<std::string, CpuSet> from{};
 
   bool grows() const { return after.size() > before.size(); }
+  // Grows, and waits for nobody.
+  bool is_provided_for() const { return grows() && from.empty(); }
   bool operator==(const ContainerResize&) const = default;
 };
 
