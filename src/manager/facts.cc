@@ -219,7 +219,9 @@ Terms terms_of(const NodeState& node, const ContainerRef& ref, const Container& 
   Terms terms{.cpu_shares = cpu_shares(container),
               .memory_limit = std::max<std::int64_t>(0, container.limit(kMemory).value())};
   if (node.durable.find(ref) == nullptr) {
-    terms.quota = std::max<std::int64_t>(0, container.limit(kCpu).milli_value());
+    // More than any machine has is no limit, and nothing that a kernel could be told.
+    const std::int64_t limit = std::max<std::int64_t>(0, container.limit(kCpu).milli_value());
+    terms.quota = limit > std::int64_t{kMaxCpus} * 1000 ? 0 : limit;
   }
   return terms;
 }

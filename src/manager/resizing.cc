@@ -2,7 +2,6 @@
 #include "manager/resizing.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@
 #include "manager/placement.h"
 #include "manager/resize_events.h"
 #include "manager/saving.h"
-#include "pod/qos.h"
+#include "manager/urgency.h"
 
 namespace corehold {
 namespace {
@@ -62,19 +61,6 @@ bool is_left_over(const NodeState& node, const PodState& pod) {
   });
 }
 
-struct ByUrgency {
-  const ManagerRules& rules;
-
-  auto key(const PodState& pod) const {
-    const PodRecord& record = pod.record;
-    const auto qos = qos_class(record.pod, rules.admission.pod_gates);
-    return std::tuple(record.wish.has_value(), -std::int64_t{record.pod.priority.value_or(0)},
-                      static_cast<int>(qos), record.wish ? record.wish->since : WallTime{},
-                      record.sequence);
-  }
-  bool operator()(const PodState* a, const PodState* b) const { return key(*a) < key(*b); }
-};
-
 std::vector<PodState*> undecided(Turn& turn) {
   NodeState& node = turn.node;
   std::vector<PodState*> pods;
@@ -84,7 +70,9 @@ std::vector<PodState*> undecided(Turn& turn) {
     if (is_being_placed(node, uid)) continue;
     pods.push_back(&pod);
   }
-  std::sort(pods.begin(), pods.end(), ByUrgency{turn.rules});
+  std::sort(pods.begin(), pods.end(), [&turn](const PodState* one, const PodState* two) {
+    return is_more_urgent(one->record, two->record, turn.rules.admission.pod_gates);
+  });
   return pods;
 }
 

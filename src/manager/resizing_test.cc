@@ -4,6 +4,8 @@
 // what is left when something fails.
 #include "manager/resizing.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,6 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::UnorderedElementsAre;
 
 const Error kNoSpace{Code::kIo, "no space left"};
 
@@ -145,47 +148,104 @@ TEST_F(ResizingTest, OneThatDoesNotFitNowWaitsForThoseThatHoldWhatItNeeds) {
   EXPECT_THAT(node_.take_counts(), Contains("kubelet_pod_deferred_accepted_resizes_total"));
 }
 
-TEST_F(ResizingTest, WaitingOnesComeByPriorityThenWaitingTimeAndABlockedOneBlocksNobody) {
-  TestNode node{machine("1s8c2t"), {.reserved = cpus("0"), .reserved_count = 1}};
-  node_ = std::move(node);
-  for (const auto& [name, priority] :
-       std::map<std::string, int>{{"late", 0}, {"early", 0}, {"urgent", 9}, {"huge", 10}}) {
-    node_.create(exclusive(name, 1, priority));
-  }
-  node_.create(exclusive("big", 10));
-  resize("early", "4");
-  node_.wait(seconds(1));
-  resize("late", "4");
-  node_.wait(seconds(1));
-  resize("urgent", "5");
-  node_.wait(seconds(1));
-  resize("huge", "14");
-  for (const char* uid : {"early", "late", "urgent", "huge"}) {
+// CPUs 0-15, of which 15 can be given, and nobody is left any.
+class QueueTest : public ResizingTest {
+ protected:
+  QueueTest() { node_ = TestNode{machine("1s8c2t"), {.reserved = cpus("0"), .reserved_count = 1}}; }
+  void wait_for(const std::string& uid, const std::string& cpus) {
+    resize(uid, cpus);
     ASSERT_EQ(state(uid).verdict, ResizeVerdict::kDeferred) << uid;
+    node_.wait(seconds(1));
   }
-  node_.run(DeletePod{.uid = "big", .grace = seconds(0)});
-  node_.exit("big", "main", 0);
-  EXPECT_EQ(node_.assigned("urgent", "main").size(), 5);
-  EXPECT_EQ(node_.assigned("early", "main").size(), 4);
-  EXPECT_EQ(node_.assigned("late", "main").size(), 4);
-  EXPECT_EQ(node_.assigned("huge", "main").size(), 1);
+  // Those whose resize began when the pod had gone.
+  std::vector<std::string> started_without(const std::string& uid) {
+    node_.take_events();
+    node_.run(DeletePod{.uid = uid, .grace = seconds(0)});
+    node_.exit(uid, "main", 0);
+    std::vector<std::string> events = node_.take_events();
+    std::erase_if(events, [](const auto& event) { return !event.starts_with("ResizeStarted "); });
+    return events;
+  }
+  int has(const std::string& uid) const { return node_.assigned(uid, "main").size(); }
+};
+
+TEST_F(QueueTest, FreedCpusWakeJustTheOneThatTheyAreEnoughFor) {
+  for (const char* uid : {"most", "least", "some"}) node_.create(exclusive(uid, 1));
+  node_.create(exclusive("little", 3));
+  node_.create(exclusive("much", 9));
+  wait_for("most", "9");
+  wait_for("least", "4");
+  wait_for("some", "6");
+  EXPECT_THAT(started_without("little"), ElementsAre("ResizeStarted least"));
+  EXPECT_EQ(has("least"), 4);
+  EXPECT_EQ(state("most").verdict, ResizeVerdict::kDeferred);
+  EXPECT_EQ(state("some").verdict, ResizeVerdict::kDeferred);
+  // Nine are enough for either, and "most" has waited longer.
+  EXPECT_THAT(started_without("much"), ElementsAre("ResizeStarted most"));
+  EXPECT_EQ(has("most"), 9);
+  EXPECT_EQ(has("some"), 1);
+  EXPECT_THAT(state("some").message, HasSubstr("needs CPUs held by default/most main"));
+  // Four, and one that is free: just what it needs.
+  EXPECT_THAT(started_without("least"), ElementsAre("ResizeStarted some"));
+}
+
+TEST_F(QueueTest, APodOnSharedCpusThatLeavesWakesNobody) {
+  node_.create(exclusive("db", 1));
+  node_.create(exclusive("much", 14));
+  node_.create(pod_of("web", {"main cpu=100m"}));
+  wait_for("db", "2");
+  const std::string message = state("db").message;
+  EXPECT_THAT(started_without("web"), IsEmpty());
+  EXPECT_EQ(state("db").message, message);
+}
+
+TEST_F(QueueTest, PriorityGoesBeforeWaitingTime) {
+  node_.create(exclusive("old", 1));
+  node_.create(exclusive("urgent", 1, 5));
+  node_.create(exclusive("much", 13));
+  wait_for("old", "8");
+  wait_for("urgent", "8");
+  EXPECT_THAT(started_without("much"), ElementsAre("ResizeStarted urgent"));
+  EXPECT_EQ(has("old"), 1);
+}
+
+TEST_F(QueueTest, ABlockedOneDoesNotBlockThoseBehindIt) {
+  node_.create(exclusive("huge", 1, 9));
+  for (const char* uid : {"a", "b"}) node_.create(exclusive(uid, 1));
+  node_.create(exclusive("kept", 8));
+  node_.create(exclusive("gone", 4));
+  wait_for("huge", "12");
+  wait_for("b", "3");
+  wait_for("a", "3");
+  EXPECT_THAT(started_without("gone"), UnorderedElementsAre("ResizeStarted a", "ResizeStarted b"));
   EXPECT_EQ(state("huge").verdict, ResizeVerdict::kDeferred);
 }
 
-TEST_F(ResizingTest, TheQueueOutlivesTheAgent) {
-  node_.create(exclusive("big", 4));
+TEST_F(QueueTest, OutlivesTheAgent) {
+  for (const char* uid : {"a", "b", "c"}) node_.create(exclusive(uid, 1));
+  node_.create(exclusive("much", 12));
+  wait_for("c", "5");
+  wait_for("a", "5");
+  wait_for("b", "10");
+  restart();
+  for (const char* uid : {"a", "b", "c"}) {
+    EXPECT_EQ(state(uid).verdict, ResizeVerdict::kDeferred) << uid;
+  }
+  started_without("much");
+  EXPECT_EQ(has("a"), 5);
+  EXPECT_EQ(has("c"), 5);
+  EXPECT_EQ(has("b"), 1);
+}
+
+TEST_F(QueueTest, WhoHasWaitedLongestIsFirstForTheNextAgentToo) {
   node_.create(exclusive("first", 1));
   node_.create(exclusive("second", 1));
-  resize("second", "3");
-  node_.wait(seconds(1));
-  resize("first", "3");
+  node_.create(exclusive("much", 13));
+  wait_for("second", "8");
+  wait_for("first", "8");
   restart();
-  EXPECT_EQ(state("first").verdict, ResizeVerdict::kDeferred);
-  EXPECT_EQ(state("second").verdict, ResizeVerdict::kDeferred);
-  node_.run(DeletePod{.uid = "big", .grace = seconds(0)});
-  const auto lines = node_.exit("big", "main", 0);
-  EXPECT_EQ(node_.assigned("second", "main").size(), 3);
-  EXPECT_EQ(node_.assigned("first", "main").size(), 3);
+  EXPECT_THAT(started_without("much"), ElementsAre("ResizeStarted second"));
+  EXPECT_EQ(has("first"), 1);
 }
 
 TEST_F(ResizingTest, ContainersOfAPodSwapCpusOnAFullNode) {
@@ -328,6 +388,21 @@ TEST_F(ResizingTest, PodsOnSharedCpusOnlyCountOtherwise) {
   }
   EXPECT_EQ(node_.pod("frac").containers.at("main").terms->quota, 2500);
   EXPECT_EQ(node_.node().durable.pods, before.pods);
+}
+
+TEST_F(ResizingTest, ALimitBeyondAnyMachineLimitsNothing) {
+  node_.create(pod_of("web", {"main cpu=500m..1500m memory=1Gi..2Gi"}));
+  ResizePod command = wish("web", {});
+  ResourceList& limits = command.pod.containers[0].resources.limits;
+  limits["cpu"] = *Quantity::parse("9e15");
+  limits["memory"] = *Quantity::parse("8Ei");
+  node_.run(command);
+  const auto terms = [&] { return *node_.pod("web").containers.at("main").terms; };
+  EXPECT_EQ(terms().quota, 0);
+  EXPECT_EQ(terms().memory_limit, std::numeric_limits<std::int64_t>::max());
+  limits["cpu"] = Quantity::of(kMaxCpus);
+  node_.run(command);
+  EXPECT_EQ(terms().quota, std::int64_t{kMaxCpus} * 1000);
 }
 
 TEST_F(ResizingTest, APodThatWaitsForRoomJustAsksForSomethingElse) {
