@@ -138,6 +138,25 @@ void add_amounts(std::vector<Row>& rows, const Container& container, const json:
   if (!is_granted) rows.push_back({"runs with", amounts_text(has)});
 }
 
+// The pod with what it was granted, where that is not what it asks for: its class and its CPUs
+// come from that. Of a Guaranteed pod limits are what requests are.
+Pod as_granted(Pod pod, const json::object& shown) {
+  const bool is_guaranteed =
+      look_text(shown, {"status", "qosClass"}) == name_of(QosClass::kGuaranteed);
+  for (const auto& [containers, key] : {std::pair(&pod.init_containers, "initContainerStatuses"),
+                                        std::pair(&pod.containers, "containerStatuses")}) {
+    const json::array& statuses = look_array(shown, {"status", key});
+    for (Container& container : *containers) {
+      const json::object& status = named(statuses, container.name);
+      ResourceList granted = list_of(look_object(status, {"allocatedResources"}));
+      if (granted.empty() || granted == container.resources.requests) continue;
+      if (is_guaranteed) container.resources.limits = granted;
+      container.resources.requests = std::move(granted);
+    }
+  }
+  return pod;
+}
+
 // What has become of a resize that is not over; "": there is none.
 std::string wish_text(const json::object& pod) {
   std::vector<std::string> parts;
@@ -205,6 +224,7 @@ class PodReading {
     // The reason for the class, not that the status says so.
     pod_.qos_class.clear();
     set_defaults(pod_);
+    granted_ = as_granted(pod_, page.pod);
   }
 
   std::string text() const {
@@ -235,8 +255,8 @@ class PodReading {
     }
     if (pod_.priority) rows.push_back({"priority", fmt::to_string(*pod_.priority)});
     rows.push_back({"restart", on_one_line(pod_.restart_policy)});
-    rows.push_back({"qos", fmt::format("{}: {}", name_of(qos_class(pod_, {})),
-                                       on_one_line(qos_reason(pod_, {})))});
+    rows.push_back({"qos", fmt::format("{}: {}", name_of(qos_class(granted_, {})),
+                                       on_one_line(qos_reason(granted_, {})))});
     rows.push_back({"status", on_one_line(summary_.status)});
     if (const std::string resize = wish_text(pod); !resize.empty()) {
       rows.push_back({"resize", resize});
@@ -252,11 +272,11 @@ class PodReading {
   std::string why(const Container& container, const json::object& status,
                   const CpuHolder* holder) const {
     const bool is_static = page_.map.policy == "static";
-    const std::string reason = is_static ? on_one_line(entitlement(pod_, container, {}))
+    const std::string reason = is_static ? on_one_line(entitlement(granted_, container, {}))
                                          : fmt::format("policy {} gives nobody CPUs of its own",
                                                        on_one_line(page_.map.policy));
     if (holder != nullptr) return "CPUs of its own: " + reason;
-    const bool entitled = is_static && exclusive_cpus(pod_, container, {}) > 0;
+    const bool entitled = is_static && exclusive_cpus(granted_, container, {}) > 0;
     if (!entitled) return "shares: " + reason;
     if (look_object(status, {"state", "terminated"}) != nullptr) {
       return "its CPUs have gone back: it has ended";
@@ -306,7 +326,7 @@ class PodReading {
     } else if (look_object(status, {"state", "running"}) != nullptr) {
       rows.push_back({"runs on", fmt::format("{}, shared", shown(page_.map.shared))});
     }
-    rows.push_back({"why", why(container, status, holder)});
+    rows.push_back({"why", why(*granted_.find(container.name), status, holder)});
     return fmt::format("\n{}container {}\n", app ? "" : fmt::format("{} ", name_of(container.kind)),
                        on_one_line(container.name)) +
            indented(align(rows, 2));
@@ -314,6 +334,7 @@ class PodReading {
 
   const PodPage& page_;
   Pod pod_;
+  Pod granted_{};
   PodSummary summary_;
 };
 

@@ -220,6 +220,25 @@ TEST(DescribePod, TellsWhatAResizeHasComeTo) {
   }
 }
 
+// Its CPUs come from what it has been granted, whatever it wishes for.
+TEST(DescribePod, ExplainsWhatWasGrantedNotWhatIsWishedFor) {
+  json::object pod = wishing_pod();
+  const CpuMap map = busy_map();
+  pod["status"].as_object()["qosClass"] = "Guaranteed";
+  for (const char* wished : {"8", "1500m"}) {
+    json::object& resources =
+        pod["spec"].as_object()["containers"].as_array().at(0).as_object()["resources"].as_object();
+    resources["requests"].as_object()["cpu"] = wished;
+    const auto page = render_pod_page({.pod = pod, .map = map, .now = kToday});
+    ASSERT_TRUE(page) << page.error().message;
+    for (const char* line : {"\nqos          Guaranteed: ",
+                             "\n  why        CPUs of its own: the pod is Guaranteed and cpu 2 is a "
+                             "whole number\n"}) {
+      EXPECT_NE(page->find(line), std::string::npos) << line << *page;
+    }
+  }
+}
+
 TEST(DescribePod, NamesThePolicyThatGivesNothing) {
   CpuMap map = busy_map();
   map.policy = "none";
