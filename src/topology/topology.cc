@@ -215,9 +215,11 @@ CpuSet Topology::whole_cores_within(const CpuSet& cpus) const {
   CpuSet whole;
   for (const CpuId cpu : (cpus & cpus_)) {
     const Core& own = core(core_of(cpu));
-    const bool inside = std::all_of(own.cpus.begin(), own.cpus.end(),
+    if (own.cpus.front() != cpu) continue;
+    const bool inside = std::all_of(own.cpus.begin() + 1, own.cpus.end(),
                                     [&](CpuId sibling) { return cpus.contains(sibling); });
-    if (inside) whole.insert(cpu);
+    if (!inside) continue;
+    for (const CpuId sibling : own.cpus) whole.insert(sibling);
   }
   return whole;
 }
