@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # How every target of the project is built: one place for warnings, sanitizers
-# and the three shapes a target can have (library, test, benchmark).
+# and the shapes a target can have (library, test, proof, benchmark, fuzz target).
 
 add_library(corehold_flags INTERFACE)
 target_compile_options(corehold_flags INTERFACE
@@ -60,6 +60,35 @@ function(corehold_test name)
   if(ARG_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
   endif()
+endfunction()
+
+# corehold_proof(NAME SOURCES... OPTIMISED... DEPS... DEFINITIONS...): a test of so many cases
+# that it is built with optimised copies of the libraries OPTIMISED, assertions included. It has
+# the label proof: a sanitizer adds nothing to what shorter tests of the same code show.
+function(corehold_proof name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;OPTIMISED;DEPS;DEFINITIONS" ${ARGN})
+  if(NOT BUILD_TESTING OR COREHOLD_SANITIZE)
+    return()
+  endif()
+  corehold_test(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LABELS proof)
+  target_compile_options(${name} PRIVATE -O2 -Wno-maybe-uninitialized)
+  target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
+  foreach(library ${ARG_OPTIMISED})
+    # Linked as objects they take the place of the library's.
+    set(copy corehold_optimised_${library})
+    if(NOT TARGET ${copy})
+      get_target_property(folder corehold_${library} SOURCE_DIR)
+      get_target_property(sources corehold_${library} SOURCES)
+      get_target_property(links corehold_${library} INTERFACE_LINK_LIBRARIES)
+      list(TRANSFORM sources PREPEND ${folder}/)
+      add_library(${copy} OBJECT ${sources})
+      target_include_directories(${copy} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+      target_link_libraries(${copy} PRIVATE ${links} corehold_flags)
+      # g++ 12 sees uninitialised words of sets that are not read, once there are assertions.
+      target_compile_options(${copy} PRIVATE -O2 -Wno-maybe-uninitialized)
+    endif()
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${copy}>)
+  endforeach()
 endfunction()
 
 # corehold_bench(NAME DEPS...): bench/NAME_bench.cc, one binary per folder. ctest runs every

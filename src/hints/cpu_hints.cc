@@ -6,21 +6,6 @@
 namespace corehold {
 namespace {
 
-// How many NUMA nodes `count` CPUs need on an idle machine; all of them if even that is
-// too few.
-int fewest_nodes(const Topology& topology, int count) {
-  std::vector<int> sizes;
-  sizes.reserve(topology.nodes().size());
-  for (const auto& node : topology.nodes()) sizes.push_back(node.size);
-  std::sort(sizes.rbegin(), sizes.rend());
-  int sum = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    sum += sizes[i];
-    if (sum >= count) return static_cast<int>(i) + 1;
-  }
-  return static_cast<int>(sizes.size());
-}
-
 void prefer_few_sockets(const Topology& topology, Preference& preference) {
   const auto nodes = static_cast<int>(topology.nodes().size());
   const auto sockets = static_cast<int>(topology.sockets().size());
@@ -36,6 +21,19 @@ void prefer_few_sockets(const Topology& topology, Preference& preference) {
 }
 
 }  // namespace
+
+int fewest_nodes(const Topology& topology, int count) {
+  std::vector<int> sizes;
+  sizes.reserve(topology.nodes().size());
+  for (const auto& node : topology.nodes()) sizes.push_back(node.size);
+  std::sort(sizes.rbegin(), sizes.rend());
+  int sum = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    sum += sizes[i];
+    if (sum >= count) return static_cast<int>(i) + 1;
+  }
+  return static_cast<int>(sizes.size());
+}
 
 HintFamily cpu_hints(const Topology& topology, const CpuSet& available, const CpuSet& reusable,
                      int count, SocketAlignment alignment) {

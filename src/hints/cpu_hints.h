@@ -9,6 +9,10 @@
 
 namespace corehold {
 
+// How many NUMA nodes `count` CPUs need on an idle machine; all of them if even that is
+// too few.
+int fewest_nodes(const Topology& topology, int count);
+
 enum class SocketAlignment { kIgnored, kPreferred };
 
 // Where `count` CPUs could come from: `reusable` ones, whose NUMA nodes are all needed

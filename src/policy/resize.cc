@@ -7,15 +7,13 @@
 
 #include "policy/refusal_text.h"
 #include "policy/resize_check.h"
+#include "policy/resize_holders.h"
 #include "policy/resize_placement.h"
 
 namespace corehold {
 namespace {
 
 constexpr std::string_view kWhereItIs = "where it has CPUs already";
-
-// CPUs by pod, of all pods but one.
-using Others = std::map<std::string, CpuSet>;
 
 class Resize {
  public:
@@ -29,78 +27,22 @@ class Resize {
     if (!now.failure) {
       return {.verdict = ResizeVerdict::kAccepted, .containers = std::move(now.containers)};
     }
-    Others others = others_held();
-    const Placement alone = placement_.run(shared_without(others));
-    if (alone.failure) return infeasible(*alone.failure);
-    return deferred(*now.failure, needed(std::move(others), alone));
+    const OtherPods others(before_.cpus, wanted_.uid);
+    std::vector<std::string> pods = others.in_the_way(placement_, near());
+    if (!pods.empty()) return deferred(*now.failure, std::move(pods));
+    const Placement alone = placement_.run(others.shared_without_all());
+    CHECK(alone.failure.has_value());
+    return infeasible(*alone.failure);
   }
 
  private:
-  Others others_held() const {
-    Others others;
-    for (const auto& [pod, containers] : before_.cpus.pods) {
-      if (pod == wanted_.uid) continue;
-      CpuSet& held = others[pod];
-      for (const auto& [name, holding] : containers) held |= holding.assigned;
-    }
-    return others;
-  }
-
-  CpuSet shared_without(const Others& gone) const {
-    CpuSet shared = before_.cpus.shared;
-    for (const auto& [pod, cpus] : gone) shared |= cpus;
-    return shared;
-  }
-
-  bool fits_without(const Others& gone) const {
-    return !placement_.run(shared_without(gone)).failure;
-  }
-
-  // Cuts both to the first few `pods` without which it fits, found by halving. Where more
-  // free CPUs made it fit no more these would not be the fewest, but it would still fit.
-  // REQUIRES: it fits without all, and not without none.
-  void keep_fewest_that_fit(std::vector<std::string>& pods, Others& others) const {
-    const auto first = [&](std::size_t count) {
-      Others some;
-      for (std::size_t i = 0; i < count; ++i) some.insert(*others.find(pods[i]));
-      return some;
-    };
-    std::size_t too_few = 0;
-    std::size_t enough = pods.size();
-    while (enough - too_few > 1) {
-      const std::size_t middle = too_few + (enough - too_few) / 2;
-      (fits_without(first(middle)) ? enough : too_few) = middle;
-    }
-    others = first(enough);
-    pods.resize(enough);
-  }
-
-  // Those of `others` that have to leave so that it fits: the small ones may stay first.
-  // REQUIRES: it fits without all of them, as in `alone`.
-  std::vector<std::string> needed(Others others, const Placement& alone) const {
+  // CPUs of the NUMA nodes that the pod has CPUs on.
+  CpuSet near() const {
     NodeSet nodes;
-    for (const ContainerResize& container : alone.containers) {
-      nodes |= rules_.topology.nodes_of(container.after);
+    for (const auto& [name, holding] : before_.cpus.pods.at(wanted_.uid)) {
+      nodes |= rules_.topology.nodes_of(holding.assigned);
     }
-    const CpuSet near = rules_.topology.cpus_in(nodes);
-    Others close;
-    for (const auto& [pod, cpus] : others) {
-      if (cpus.intersects(near)) close.emplace(pod, cpus);
-    }
-    if (close.size() < others.size() && fits_without(close)) others = std::move(close);
-    std::vector<std::string> pods;
-    for (const auto& [pod, cpus] : others) pods.push_back(pod);
-    const auto larger = [&others](const std::string& one, const std::string& two) {
-      return others.at(one).size() > others.at(two).size();
-    };
-    std::stable_sort(pods.begin(), pods.end(), larger);
-    keep_fewest_that_fit(pods, others);
-    for (auto pod = pods.rbegin(); pod != pods.rend(); ++pod) {
-      auto kept = others.extract(*pod);
-      if (!fits_without(others)) others.insert(std::move(kept));
-    }
-    std::erase_if(pods, [&](const std::string& pod) { return !others.contains(pod); });
-    return pods;
+    return rules_.topology.cpus_in(nodes);
   }
 
   ResizeRefusal refusal(const PlacementFailure& failure, std::string_view when) const {
@@ -113,8 +55,8 @@ class Resize {
     } else {
       const CpuSet& has = failure.change->holding->assigned;
       refusal.message += fmt::format("cannot {} from {} CPUs ({}) to {}",
-                                     failure.change->count > has.size() ? "grow" : "shrink",
-                                     has.size(), has.str(), failure.change->count);
+                                     failure.change->asked > has.size() ? "grow" : "shrink",
+                                     has.size(), has.str(), failure.change->asked);
     }
     refusal.message += fmt::format("{}: {}", when, failure.text);
     if (failure.alignment) {

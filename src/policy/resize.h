@@ -62,7 +62,8 @@ struct ResizeRefusal {
   std::string text{};       // the kubelet's, where it has one
   std::string message{};    // contains `text`, with who and the numbers
   // kDeferred: UIDs of pods without which it would be accepted; with any one of them less
-  // gone it would not. Those that hold most come first, so that they are few.
+  // gone it would not. Those on the pod's NUMA nodes come first, and of these, as of the
+  // others, those that hold most, so that they are few.
   std::vector<std::string> held_by{};
 
   bool operator==(const ResizeRefusal&) const = default;

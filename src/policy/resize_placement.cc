@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -19,9 +20,11 @@ constexpr std::size_t kMostOrdered = 4;  // growing containers of which every or
 constexpr std::int64_t kMostCounted = std::numeric_limits<int>::max();
 
 // Only Guaranteed pods have CPUs to be resized.
-int cpus_wanted(const Container& container) {
-  return static_cast<int>(std::min(exclusive_cpus(QosClass::kGuaranteed, container), kMostCounted));
+std::int64_t cpus_wanted(const Container& container) {
+  return exclusive_cpus(QosClass::kGuaranteed, container);
 }
+
+int counted(std::int64_t cpus) { return static_cast<int>(std::min(cpus, kMostCounted)); }
 
 }  // namespace
 
@@ -33,16 +36,20 @@ ResizePlacement::ResizePlacement(const AdmissionRules& rules, const ResizeTerms&
   for (const Container* container : in_starting_order(wanted)) {
     const auto holding = pod->second.find(container->name);
     if (holding == pod->second.end() || container->kind == Container::Kind::kInit) continue;
-    const int count = cpus_wanted(*container);
+    const std::int64_t asked = cpus_wanted(*container);
     const int has = holding->second.assigned.size();
-    if (count == has || count == 0) continue;
-    (count < has ? shrinks_ : grows_)
-        .push_back({.container = container, .holding = &holding->second, .count = count});
+    if (asked == has || asked == 0) continue;
+    (asked < has ? shrinks_ : grows_)
+        .push_back({.container = container,
+                    .holding = &holding->second,
+                    .asked = asked,
+                    .count = counted(asked)});
   }
   if (!grows_.empty() && rules.topology_options.policy != TopologyPolicy::kNone) {
     machine_ = numa_map(rules.topology);
   }
   shrink_failure_ = place_shrinks();
+  for (const ContainerResize& shrink : shrunk_) freed_ |= freed_by(shrink);
 }
 
 bool ResizePlacement::scope_is(TopologyScope scope) const {
@@ -104,8 +111,9 @@ Placement ResizePlacement::run(const CpuSet& shared) const {
 Placement ResizePlacement::run_in(const Order& order, const CpuSet& shared) const {
   Placement placement{.containers = shrunk_};
   if (order.empty()) return placement;
-  Pools pools{.now = shared - terms_.reserved, .spare = shared.size() - terms_.fewest_shared};
-  for (const ContainerResize& shrink : shrunk_) pools.freed |= freed_by(shrink);
+  Pools pools{.now = shared - terms_.reserved,
+              .freed = freed_,
+              .spare = shared.size() - terms_.fewest_shared};
   std::optional<Hint> hint;
   if (scope_is(TopologyScope::kPod)) {
     const CpuSet all = usable(pools.now | pools.freed);
@@ -191,7 +199,13 @@ std::optional<PlacementFailure> ResizePlacement::grow(const CpuChange& change,
                    : grow_by_topology(rules_.topology, change.holding->assigned, failure.usable,
                                       change.count, terms_.options);
   if (!found) {
-    failure.text = found.error().message;
+    // The numbers of the error are those that were counted with.
+    failure.text = change.asked == change.count
+                       ? found.error().message
+                       : fmt::format(
+                             "not enough cpus available to satisfy request: requested={}, "
+                             "available={}",
+                             change.asked, change.holding->assigned.size() + failure.usable.size());
     return failure;
   }
   grown = *found;
@@ -209,7 +223,10 @@ Result<CpuSet> ResizePlacement::grow_near(const CpuChange& change, const CpuSet&
   };
   const NodeSet nodes = *hint.nodes | rules_.topology.nodes_of(assigned);
   if (is_strict()) return grown(usable & rules_.topology.cpus_in(nodes));
-  auto close = grown(near(usable, nodes));
+  const CpuSet pool = near(usable, nodes);
+  auto close = grown(pool);
+  const bool is_best = close && spread(*close) == spread(assigned);
+  if (is_best || pool == usable) return close;
   auto anywhere = grown(usable);
   return close && anywhere && spread(*close) <= spread(*anywhere) ? std::move(close)
                                                                   : std::move(anywhere);
@@ -241,24 +258,31 @@ Alignment ResizePlacement::align(const CpuChange& change, const CpuSet& usable) 
   return merge_hints(std::move(hints));
 }
 
-Alignment ResizePlacement::align_pod(const CpuSet& usable) const {
+ResizePlacement::PodNeed ResizePlacement::pod_need() const {
   Peak peak;
-  CpuSet kept;
-  NodeSet memory;
+  PodNeed need;
   for (const Container* container : in_starting_order(wanted_)) {
     const Holding* holding = bookings_.cpus.find({wanted_.uid, container->name});
-    const MemoryHolding* booked = bookings_.memory.find(wanted_.uid, container->name);
-    if (booked != nullptr && container->kind != Container::Kind::kInit) memory |= booked->nodes;
     if (holding == nullptr) continue;
     peak.start(container->kind, cpus_wanted(*container));
     const auto shrunk = std::find_if(
         shrunk_.begin(), shrunk_.end(),
         [&](const ContainerResize& each) { return each.container == container->name; });
-    kept |= shrunk == shrunk_.end() ? holding->assigned : shrunk->after;
+    need.kept |= shrunk == shrunk_.end() ? holding->assigned : shrunk->after;
+  }
+  need.count = counted(peak.most());
+  return need;
+}
+
+Alignment ResizePlacement::align_pod(const CpuSet& usable) const {
+  const auto [count, kept] = pod_need();
+  NodeSet memory;
+  for (const Container* container : in_starting_order(wanted_)) {
+    const MemoryHolding* booked = bookings_.memory.find(wanted_.uid, container->name);
+    if (booked != nullptr && container->kind != Container::Kind::kInit) memory |= booked->nodes;
   }
   const auto sockets =
       terms_.options.take.align_by_socket ? SocketAlignment::kPreferred : SocketAlignment::kIgnored;
-  const int count = static_cast<int>(std::min(peak.most(), kMostCounted));
   std::vector<ResourceHints> hints;
   hints.push_back({.resource = std::string(kCpu),
                    .family = cpu_hints(rules_.topology, usable - kept, kept, count, sockets)});
@@ -269,6 +293,83 @@ Alignment ResizePlacement::align_pod(const CpuSet& usable) const {
   auto devices = bookings_.devices.pod_hints(machine_.nodes, wanted_);
   std::move(devices.begin(), devices.end(), std::back_inserter(hints));
   return merge_hints(std::move(hints));
+}
+
+// A strict policy admits as few nodes as an idle machine would need, among them those of the
+// CPUs that stay; with align-by-socket also more, if they are on few sockets.
+std::vector<GrowthLimit> ResizePlacement::limits() const {
+  if (grows_.empty()) return {};
+  const Topology& topology = rules_.topology;
+  const auto on_fewest = [&](std::int64_t growth, int count, const CpuSet& kept) {
+    const bool is_single = rules_.topology_options.policy == TopologyPolicy::kSingleNumaNode;
+    return GrowthLimit{.growth = growth,
+                       .most_nodes = is_single ? 1 : fewest_nodes(topology, count),
+                       .required = topology.nodes_of(kept)};
+  };
+  const bool is_limited = is_strict() && !terms_.options.take.align_by_socket;
+  GrowthLimit all{.most_nodes = static_cast<int>(topology.nodes().size())};
+  std::vector<GrowthLimit> limits;
+  for (const CpuChange& change : grows_) {
+    const CpuSet& assigned = change.holding->assigned;
+    const int growth = change.count - assigned.size();
+    all.growth += growth;
+    if (is_limited && scope_is(TopologyScope::kContainer)) {
+      limits.push_back(on_fewest(growth, change.count, assigned));
+    }
+  }
+  if (is_limited && scope_is(TopologyScope::kPod)) {
+    const auto [count, kept] = pod_need();
+    limits.push_back(on_fewest(all.growth, count, kept));
+  }
+  limits.push_back(all);
+  return limits;
+}
+
+Outlook ResizePlacement::outlook(const std::vector<GrowthLimit>& limits,
+                                 const CpuSet& shared) const {
+  const int spare = shared.size() - terms_.fewest_shared;
+  const CpuSet pool = usable((shared - terms_.reserved) | freed_);
+  const bool can_be = std::all_of(limits.begin(), limits.end(), [&](const GrowthLimit& limit) {
+    return limit.growth <= spare + freed_.size() && limit.growth <= most_within(limit, pool);
+  });
+  if (!can_be) return Outlook::kNever;
+  return do_numbers_decide() ? Outlook::kSure : Outlook::kOpen;
+}
+
+// One container grows by CPUs that are free, of whole cores if it has to be; and where it has
+// to be on few nodes, nothing but CPUs has a say in which.
+bool ResizePlacement::do_numbers_decide() const {
+  if (grows_.size() != 1 || !shrinks_.empty()) return false;
+  if (is_strict()) {
+    if (terms_.options.take.align_by_socket) return false;
+    if (bookings_.memory.pods().contains(wanted_.uid)) return false;
+    if (bookings_.devices.pods().contains(wanted_.uid)) return false;
+  }
+  if (!terms_.options.whole_cores) return true;
+  const Topology& topology = rules_.topology;
+  const CpuSet& assigned = grows_[0].holding->assigned;
+  return topology.cores_are_alike() && grows_[0].count % topology.threads_per_core() == 0 &&
+         topology.whole_cores_within(assigned) == assigned;
+}
+
+int ResizePlacement::most_within(const GrowthLimit& limit, const CpuSet& pool) const {
+  const auto& nodes = rules_.topology.nodes();
+  const int others = limit.most_nodes - limit.required.size();
+  if (others < 0) return 0;
+  if (limit.most_nodes == static_cast<int>(nodes.size())) return pool.size();
+  int sum = 0;
+  std::vector<int> rooms;
+  for (const auto& node : nodes) {
+    const int room = node.cpus.count_common(pool);
+    if (limit.required.contains(node.id)) {
+      sum += room;
+    } else if (others > 0) {
+      rooms.push_back(room);
+    }
+  }
+  std::sort(rooms.rbegin(), rooms.rend());
+  rooms.resize(std::min(rooms.size(), static_cast<std::size_t>(others)));
+  return std::accumulate(rooms.begin(), rooms.end(), sum);
 }
 
 CpuSet ResizePlacement::spared(const CpuSet& free, int most) const {

@@ -17,7 +17,8 @@ namespace corehold {
 struct CpuChange {
   const Container* container = nullptr;  // as wanted
   const Holding* holding = nullptr;      // what it has
-  int count = 0;                         // what it is to have
+  std::int64_t asked = 0;                // what it is to have
+  int count = 0;                         // the same, as far as numbers of CPUs go
 };
 
 struct PlacementFailure {
@@ -26,6 +27,17 @@ struct PlacementFailure {
   std::optional<Alignment> alignment{};  // where the topology policy cannot be met
   CpuSet usable{};                       // CPUs it could have been given
 };
+
+// What numbers alone say of a growth: so many CPUs more, on so many NUMA nodes at the most,
+// among which are `required`.
+struct GrowthLimit {
+  std::int64_t growth = 0;
+  int most_nodes = 0;
+  NodeSet required{};
+};
+
+// Whether a resize fits, as far as numbers alone tell.
+enum class Outlook { kNever, kOpen, kSure };
 
 struct Placement {
   std::vector<ContainerResize> containers{};  // shrinks, then grows
@@ -45,7 +57,17 @@ class ResizePlacement {
   // other orders are tried, all of them for up to four containers.
   Placement run(const CpuSet& shared) const;
 
+  // The limits of this resize, and what they say of run(shared), for a fraction of its cost.
+  // What is not kNever is not kNever with more CPUs shared either.
+  std::vector<GrowthLimit> limits() const;
+  Outlook outlook(const std::vector<GrowthLimit>& limits, const CpuSet& shared) const;
+
  private:
+  // What all containers of the pod have together, with what is kept of what shrinks.
+  struct PodNeed {
+    int count = 0;
+    CpuSet kept{};
+  };
   // CPUs that are to be had, as far as containers placed before have left them.
   struct Pools {
     CpuSet now{};    // free
@@ -58,6 +80,8 @@ class ResizePlacement {
   bool is_strict() const;
   std::optional<PlacementFailure> place_shrinks();
   CpuSet freed_by(const ContainerResize& shrink) const;
+  PodNeed pod_need() const;
+  bool do_numbers_decide() const;
 
   Placement run_in(const Order& order, const CpuSet& shared) const;
   std::optional<PlacementFailure> place(const CpuChange& change, const std::optional<Hint>& hint,
@@ -69,6 +93,8 @@ class ResizePlacement {
   Alignment align(const CpuChange& change, const CpuSet& usable) const;
   Alignment align_pod(const CpuSet& usable) const;
   Alignment merge_hints(std::vector<ResourceHints> hints) const;
+  // The most CPUs of `pool` that lie on so many nodes.
+  int most_within(const GrowthLimit& limit, const CpuSet& pool) const;
   // `most` of the free CPUs.
   CpuSet spared(const CpuSet& free, int most) const;
   CpuSet usable(const CpuSet& pool) const;
@@ -84,6 +110,7 @@ class ResizePlacement {
   std::vector<CpuChange> shrinks_{};
   std::vector<CpuChange> grows_{};
   std::vector<ContainerResize> shrunk_{};
+  CpuSet freed_{};  // by all of them
   std::optional<PlacementFailure> shrink_failure_{};
 };
 

@@ -15,14 +15,19 @@
 
 #include "alloc/resize_testing.h"
 #include "policy/admission_testing.h"
-#include "policy/resize.h"
+#include "policy/resize_placement.h"
 #include "topology/testing.h"
 
 namespace corehold {
 namespace {
 
 constexpr int kPods = 3;
-constexpr int kResizes = 25'000;  // for each of the four topology policies
+// For each of the four topology policies. resize_proof has its own number.
+#ifdef COREHOLD_RESIZES
+constexpr int kResizes = COREHOLD_RESIZES;
+#else
+constexpr int kResizes = 25'000;
+#endif
 constexpr int kStepsOfANode = 200;
 constexpr int kRarely = 8;  // one in so many is asked again in other ways
 
@@ -58,6 +63,10 @@ struct Seen {
   int deferred = 0;
   int infeasible = 0;
   int unchanged = 0;
+  // By numbers alone.
+  int never = 0;
+  int open = 0;
+  int sure = 0;
 };
 
 Container container_of(int index, int count) {
@@ -148,6 +157,7 @@ class History {
     const Pod now = node_.pods().at(uid);
     const ResizeDecision decision = node_.begin_resize(wanted);
     ++seen_.resizes;
+    check_outlook(decision, before, wanted);
     if (decision.refusal) {
       ASSERT_EQ(node_.bookings(), before);
       return check_refusal(decision, before, now, wanted);
@@ -168,6 +178,25 @@ class History {
       each.grows() ? check_grown(each, decision, before) : check_shrunk(each, held, uid);
       if (testing::Test::HasFatalFailure()) return;
     }
+  }
+
+  // What numbers alone say is so.
+  void check_outlook(const ResizeDecision& decision, const Bookings& before, const Pod& wanted) {
+    const AdmissionRules rules = node_.rules();
+    const ResizePlacement placement(rules, terms_, before, wanted);
+    const auto limits = placement.limits();
+    const Outlook now = placement.outlook(limits, before.cpus.shared);
+    if (decision.refusal && !decision.refusal->error.empty()) return;  // it was not placed
+    ++(now == Outlook::kNever ? seen_.never : seen_.open);
+    if (now == Outlook::kSure) ++seen_.sure;
+    ASSERT_NE(now, decision.refusal ? Outlook::kSure : Outlook::kNever);
+    CpuSet idle = before.cpus.shared;
+    for (const auto& [uid, containers] : before.cpus.pods) {
+      if (uid == wanted.uid) continue;
+      for (const auto& [name, holding] : containers) idle |= holding.assigned;
+    }
+    ASSERT_NE(placement.outlook(limits, idle),
+              decision.verdict == ResizeVerdict::kInfeasible ? Outlook::kSure : Outlook::kNever);
   }
 
   Bookings without_others(Bookings bookings, const std::string& uid) const {
@@ -350,8 +379,10 @@ TEST_P(ResizeHistories, KeepEveryPromise) {
     }
     resizes += seen[which].resizes - before;
   }
+  EXPECT_GE(resizes, kResizes);
   Seen all;
   const bool is_single = GetParam() == TopologyPolicy::kSingleNumaNode;
+  const bool is_strict = is_single || GetParam() == TopologyPolicy::kRestricted;
   for (std::size_t which = 0; which < combinations.size(); ++which) {
     if (is_single && combinations[which].align_by_socket) continue;  // exclude each other
     const Seen& each = seen[which];
@@ -361,17 +392,21 @@ TEST_P(ResizeHistories, KeepEveryPromise) {
     EXPECT_EQ(each.extended > 0, !is_single);
     EXPECT_GT(each.deferred, 0);
     EXPECT_GT(each.infeasible, 0);
+    EXPECT_GT(each.never, 0);
+    EXPECT_GT(each.open, each.sure);
+    EXPECT_EQ(each.sure > 0, !is_strict || !combinations[which].align_by_socket);
     for (int Seen::*field :
          {&Seen::resizes, &Seen::grown, &Seen::shrunk, &Seen::waiting, &Seen::extended,
-          &Seen::deferred, &Seen::infeasible, &Seen::unchanged}) {
+          &Seen::deferred, &Seen::infeasible, &Seen::unchanged, &Seen::never, &Seen::sure}) {
       all.*field += each.*field;
     }
   }
   std::printf(
       "%d resizes: %d containers grew (%d to further NUMA nodes, %d after a shrink of "
-      "their pod), %d shrank; %d deferred, %d infeasible, %d without change\n",
+      "their pod), %d shrank; %d deferred, %d infeasible, %d without change; numbers alone "
+      "refused %d and granted %d\n",
       all.resizes, all.grown, all.extended, all.waiting, all.shrunk, all.deferred, all.infeasible,
-      all.unchanged);
+      all.unchanged, all.never, all.sure);
 }
 
 }  // namespace

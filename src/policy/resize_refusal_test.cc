@@ -157,6 +157,36 @@ TEST(ResizeRefusals, SaysHowManyTheNodeHas) {
             "requested=100000, available=11");
 }
 
+// As many as a quantity can say: the message has the number that was asked for.
+TEST(ResizeRefusals, SaysTheNumberThatWasAskedForHoweverLarge) {
+  constexpr const char* kMost = "9000000000000000";  // even, unlike the largest of 32 bits
+  const Pod wanted = pod_of("a", {fmt::format("main cpu={} memory=1Gi", kMost)});
+  for (const StaticOptions& options : {StaticOptions{}, StaticOptions{.full_pcpus_only = true}}) {
+    AdmittingNode node = kep_node({}, options);
+    admitted(node, one("a", 2));
+    EXPECT_EQ(resized(node, wanted),
+              fmt::format("Infeasible: container main of pod default/a: cannot grow from 2 CPUs "
+                          "(6-7) to {}, even if every other pod left: not enough cpus available to "
+                          "satisfy request: requested={}, available={}",
+                          kMost, kMost, options.full_pcpus_only ? 10 : 11));
+  }
+  for (const TopologyScope scope : {TopologyScope::kContainer, TopologyScope::kPod}) {
+    AdmittingNode node = kep_node({.policy = TopologyPolicy::kSingleNumaNode, .scope = scope});
+    admitted(node, one("a", 2));
+    EXPECT_THAT(resized(node, wanted),
+                testing::EndsWith(fmt::format("; cpu={} fits nowhere", kMost)));
+  }
+}
+
+TEST(ResizeRefusals, SumsOfLargeNumbersDoNotOverflow) {
+  AdmittingNode node = kep_node({.policy = TopologyPolicy::kRestricted});
+  admitted(node, two("a", 2, 2));
+  EXPECT_THAT(resized(node, pod_of("a", {"c1 cpu=9000000000000000 memory=9223372036854775807",
+                                         "c2 cpu=9000000000000000 memory=9223372036854775807"})),
+              testing::AllOf(testing::StartsWith("Infeasible: container c1 of pod default/a: "),
+                             testing::EndsWith("; cpu=9000000000000000 fits nowhere")));
+}
+
 TEST(ResizeRefusals, TheRestOfThePodStaysWhenOthersLeave) {
   AdmittingNode node = kep_node({.policy = TopologyPolicy::kRestricted});
   EXPECT_EQ(admitted(node, two("a", 2, 4)), "c1=0-1; c2=2-5");
@@ -184,7 +214,7 @@ TEST(ResizeDeferred, SaysWhatIsMissingAndWhoHoldsIt) {
   EXPECT_EQ(larger.refusal->container, "main");
   EXPECT_EQ(larger.refusal->error, "");
   EXPECT_EQ(larger.refusal->held_by, std::vector<std::string>{"c"});
-  EXPECT_EQ(node.resize(one("a", 11)).refusal->held_by, (std::vector<std::string>{"c", "b"}));
+  EXPECT_EQ(node.resize(one("a", 11)).refusal->held_by, (std::vector<std::string>{"b", "c"}));
 }
 
 TEST(ResizeDeferred, SaysThatCoresAreNotWhole) {
@@ -221,6 +251,31 @@ TEST(ResizeDeferred, SaysThatThePodWouldNotStayTogether) {
       "Topology locality; policy single-numa-node; cpu=4 needs 2 NUMA nodes now, with 0 where "
       "it has CPUs already, 1 on an idle machine; free CPUs: 5-10; needs CPUs held by b main "
       "2-4");
+}
+
+// Node 1 is free, so there are CPUs enough; that they must be on node 0 is the topology
+// manager's word, with align-by-socket too.
+TEST(ResizeDeferred, FindsHowManyMustLeaveWhereNumbersDoNotTell) {
+  AdmittingNode node = resize_node(machine("2s16c"), {.align_by_socket = true}, "0",
+                                   {.policy = TopologyPolicy::kRestricted});
+  EXPECT_EQ(admitted(node, one("a", 1)), "main=1");
+  for (int i = 0; i < 14; ++i) admitted(node, one(fmt::format("b{:02}", i), 1));
+  ASSERT_EQ(node.bookings().cpus.shared, cpus("0,16-31"));
+  for (int more = 1; more <= 14; ++more) {
+    const auto decide = [&](const Bookings& bookings) {
+      return decide_resize(node.rules(), node.gates, bookings, one("a", 1), one("a", 1 + more));
+    };
+    const ResizeDecision decision = decide(node.bookings());
+    ASSERT_EQ(decision.verdict, ResizeVerdict::kDeferred) << more;
+    const std::vector<std::string>& pods = decision.refusal->held_by;
+    ASSERT_EQ(pods.size(), static_cast<std::size_t>(more));
+    Bookings without = node.bookings();
+    for (const std::string& pod : pods) {
+      ASSERT_EQ(decide(without).verdict, ResizeVerdict::kDeferred);
+      without = release(node.rules(), std::move(without), pod);
+    }
+    EXPECT_EQ(decide(without).verdict, ResizeVerdict::kAccepted);
+  }
 }
 
 TEST(ResizeDeferred, NamesPodsAsTheRulesDoAndNotTooMany) {

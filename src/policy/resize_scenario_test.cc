@@ -70,11 +70,16 @@ TEST_P(ResizeScenario, IsInfeasibleWithTheGateOff) {
 }
 
 TEST_P(ResizeScenario, LeavesPodsOnSharedCpusAlone) {
-  node_.gates.exclusive_cpus = false;
-  admitted(node_, pod_of("half", {"main cpu=500m memory=1Gi"}));
-  EXPECT_EQ(resized(node_, pod_of("half", {"main cpu=1500m memory=1Gi"})), "unchanged");
-  admitted(node_, pod_of("burst", {"main cpu=1..2 memory=1Gi"}));
-  EXPECT_EQ(resized(node_, pod_of("burst", {"main cpu=2..3 memory=1Gi"})), "unchanged");
+  for (const bool is_on : {false, true}) {
+    node_.gates.exclusive_cpus = is_on;
+    admitted(node_, pod_of("half", {"main cpu=500m memory=1Gi"}));
+    EXPECT_EQ(resized(node_, pod_of("half", {"main cpu=1500m memory=1Gi"})), "unchanged");
+    admitted(node_, pod_of("burst", {"main cpu=1..2 memory=1Gi"}));
+    EXPECT_EQ(resized(node_, pod_of("burst", {"main cpu=2..3 memory=1Gi"})), "unchanged");
+    EXPECT_EQ(node_.bookings().cpus.pods.size(), 0U);
+    node_.release("half");
+    node_.release("burst");
+  }
 }
 
 TEST_P(ResizeScenario, OneOfTwoContainersGrowsAndShrinks) {
