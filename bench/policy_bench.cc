@@ -128,7 +128,14 @@ BENCHMARK_CAPTURE(grow, across_numa_full_pcpus_only_140, kNuma, TopologyPolicy::
 BENCHMARK_CAPTURE(shrink, none_32, kNone, TopologyPolicy::kNone, 32);
 BENCHMARK_CAPTURE(shrink, full_pcpus_only_restricted_24, kFull, TopologyPolicy::kRestricted, 24);
 BENCHMARK_CAPTURE(shrink, across_numa_full_pcpus_only_140, kNuma, TopologyPolicy::kNone, 140);
+// One pod has to leave, and as many as eleven.
 BENCHMARK_CAPTURE(defer_resize, single_numa_node_32, kNone, TopologyPolicy::kSingleNumaNode, 32);
+BENCHMARK_CAPTURE(defer_resize, restricted_32, kNone, TopologyPolicy::kRestricted, 32);
+BENCHMARK_CAPTURE(defer_resize, full_pcpus_only_restricted_32, kFull, TopologyPolicy::kRestricted,
+                  32);
+BENCHMARK_CAPTURE(defer_resize, none_160, kNone, TopologyPolicy::kNone, 160);
+BENCHMARK_CAPTURE(defer_resize, none_200, kNone, TopologyPolicy::kNone, 200);
+BENCHMARK_CAPTURE(defer_resize, best_effort_160, kNone, TopologyPolicy::kBestEffort, 160);
 
 }  // namespace
 }  // namespace corehold
