@@ -126,15 +126,15 @@ std::vector<unsigned long> mask_of(const Cpus& cpus) {
 // 0, or the errno: EINVAL when none of the CPUs is in the cpuset of the thread's cgroup.
 int pin(pid_t thread, const Cpus& cpus) {
   const std::vector<unsigned long> mask = mask_of(cpus);
-  const long done = ::syscall(SYS_sched_setaffinity, thread, mask.size() * sizeof mask[0],
-                              mask.data());
+  const long done =
+      ::syscall(SYS_sched_setaffinity, thread, mask.size() * sizeof mask[0], mask.data());
   return done < 0 ? errno : 0;
 }
 
 bool is_pinned(pid_t thread, const Cpus& cpus) {
   std::vector<unsigned long> mask(mask_of({}).size());
-  const long bytes = ::syscall(SYS_sched_getaffinity, thread, mask.size() * sizeof mask[0],
-                               mask.data());
+  const long bytes =
+      ::syscall(SYS_sched_getaffinity, thread, mask.size() * sizeof mask[0], mask.data());
   return bytes > 0 && mask == mask_of(cpus);
 }
 
