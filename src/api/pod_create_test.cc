@@ -14,6 +14,7 @@ namespace {
 namespace json = boost::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class NewPod : public testing::Test {
  protected:
@@ -192,6 +193,25 @@ TEST_F(NewPod, MayAskForItsCpusByAnAnnotation) {
               ElementsAre("metadata.annotations[corehold.dev/podinfo]: Invalid value: "
                           "\"/etc/podinfo\": container a mounts a volume on /etc/podinfo/: choose "
                           "another directory"));
+}
+
+TEST_F(NewPod, MayHaveADelayOfItsOwnWithinTheBounds) {
+  const auto with_delay = [this](const std::string& delay) {
+    create(R"({"metadata":{"name":"p","annotations":{"corehold.dev/scale-delay":")" + delay +
+           R"("}},"spec":{"containers":[{"name":"a","image":"i"}]}})");
+    return causes();
+  };
+  for (const char* good : {"off", "0s", "500ms", "1.5s", "10s"}) {
+    EXPECT_THAT(with_delay(good), IsEmpty()) << good;
+  }
+  for (const char* bad : {"", "5", "-1s", "11s", "on", "soon", "0.5ms"}) {
+    EXPECT_EQ(with_delay(bad).size(), 1U) << bad;
+  }
+  EXPECT_THAT(
+      with_delay("20s"),
+      ElementsAre(R"(metadata.annotations[corehold.dev/scale-delay]: Invalid value: "20s": )"
+                  R"("20s" is longer than 10s; write "off" or 0s to 10s, as in "5s", )"
+                  R"("500ms" or "1.5s")"));
 }
 
 TEST_F(NewPod, IsToldAllItsMistakesInTheOrderOfTheFields) {
