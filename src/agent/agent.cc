@@ -243,7 +243,11 @@ class Agent final : public ShellListener {
             .workspace = workspace_,
             .listener = *this,
             .log = log_,
-            .now = [] { return Now{.steady = steady_now(), .wall = wall_now()}; },
+            .now =
+                [] {
+                  return Now{.steady = std::chrono::steady_clock::now().time_since_epoch(),
+                             .wall = wall_now()};
+                },
             .online = [this] { return online(); },
             .on_violation = settings_.on_violation};
   }

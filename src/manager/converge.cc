@@ -6,11 +6,14 @@
 #include <fmt/format.h>
 
 #include "manager/cpusets.h"
+#include "manager/delay.h"
 #include "manager/facts.h"
 #include "manager/lifecycle.h"
 #include "manager/placement.h"
 #include "manager/resize_course.h"
+#include "manager/resize_events.h"
 #include "manager/saving.h"
+#include "manager/taking.h"
 
 namespace corehold {
 namespace {
@@ -47,16 +50,21 @@ void on_podinfo_written(Turn& turn, const PodInfoWritten& command) {
   if (pod == nullptr || !pod->telling) return;
   const auto written = std::exchange(pod->telling, std::nullopt);
   if (!command.error) {
+    watch_files(turn, *pod, *written);
     pod->told = written;
     pod->told_of = pod->telling_of;
     pod->tell_failures = 0;
+    clear_resize_error(*pod, "");
     return;
   }
+  watch_failed_files(*pod, *written);
   // What the files say now is not known.
   pod->told.reset();
   pod->tell_waits = true;
-  turn.warn({command.uid, ""}, "FailedPodInfo",
-            fmt::format("cannot write the pod's files: {}", command.error->message));
+  const std::string message =
+      fmt::format("cannot write the pod's files: {}", command.error->message);
+  turn.warn({command.uid, ""}, "FailedPodInfo", message);
+  report_resize_error(turn, {command.uid, ""}, message);
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kRetry, {command.uid, ""}},
                        .after = retry_delay(++pod->tell_failures)});
 }

@@ -104,6 +104,38 @@ struct Terms {
   bool operator==(const Terms&) const = default;
 };
 
+// A shrink of a container, from the decision until its CPUs are given up.
+struct ShrinkState {
+  CpuSet after{};  // what it keeps
+  SteadyTime decided_at{};
+  std::optional<SteadyTime> told_at{};  // its files say so since then
+  std::chrono::milliseconds delay{};    // of which that is the beginning
+  bool is_due = false;                  // which is over
+
+  bool operator==(const ShrinkState&) const = default;
+};
+
+// CPUs that the files of a container have ceased to list.
+struct UnlistedCpus {
+  CpuSet cpus{};
+  SteadyTime at{};
+  std::chrono::milliseconds delay{};  // that the container had a right to
+
+  bool operator==(const UnlistedCpus&) const = default;
+};
+
+// What a container was told and where it runs, for taking.h: nothing is decided by it.
+struct TakingState {
+  CpuSet own{};  // its own CPUs, as far as it was put there
+  // What its files may say; none: this agent has not written any.
+  std::optional<CpuSet> listed{};
+  std::vector<UnlistedCpus> unlisted{};
+  SteadyTime asked_at{};  // when the runtime was last asked to set its CPUs
+  CpuSet offline{};       // then
+
+  bool operator==(const TakingState&) const = default;
+};
+
 struct ContainerState {
   Stage stage = Stage::kIdle;
   // Where it may run: what the runtime has confirmed and, as long as an answer is
@@ -121,10 +153,8 @@ struct ContainerState {
   // What else the runtime has been told; no value: that is not certain, and it will be again.
   std::optional<Terms> terms{};
   std::optional<Terms> asked_terms{};
-  // What it keeps of its CPUs in a shrink that it has been told of: while the delay lasts, and
-  // once that is over.
-  std::optional<CpuSet> delayed{};
-  std::optional<CpuSet> due{};
+  std::optional<ShrinkState> shrink{};
+  TakingState taking{};
   bool restarting = false;  // is stopped to be started again, resized
   bool removed = true;      // the runtime keeps nothing of it
   bool touched = false;     // something was done to it since the runtime was last asked
@@ -184,9 +214,11 @@ struct ResizeState {
   // asked yet, or there is nothing.
   std::optional<ResizeVerdict> verdict{};
   std::string message{};
-  std::uint64_t tried = 0;                             // the NodeState::freed of the last try
-  bool was_deferred = false;                           // the wish, at least once
-  std::optional<std::chrono::milliseconds> started{};  // when it was accepted; steady clock
+  // What fails on the way and is tried again, by container; "": the pod's files.
+  std::map<std::string, std::string> errors{};
+  std::uint64_t tried = 0;              // the NodeState::freed of the last try
+  bool was_deferred = false;            // the wish, at least once
+  std::optional<SteadyTime> started{};  // when it was accepted
 
   bool operator==(const ResizeState&) const = default;
 };
@@ -221,10 +253,9 @@ struct PodState {
   bool tell_waits = false;  // a timer will say when to write them again
   int tell_failures = 0;    // in a row
 
-  // On the steady clock: since when its containers are being stopped.
-  std::optional<std::chrono::milliseconds> stopping_since{};
-  std::chrono::seconds kill_after{};  // what the timer was set to
-  bool killing = false;               // the time to stop by themselves is over
+  std::optional<SteadyTime> stopping_since{};  // its containers are being stopped
+  std::chrono::seconds kill_after{};           // what the timer was set to
+  bool killing = false;                        // the time to stop by themselves is over
 
   bool operator==(const PodState&) const = default;
 };
