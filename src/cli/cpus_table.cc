@@ -87,8 +87,10 @@ std::string age_or_dash(milliseconds since, milliseconds now) {
 }
 
 std::optional<milliseconds> delay_left(const CpuHolder& holder, milliseconds now) {
-  if (!holder.pending || holder.pending_until <= now) return std::nullopt;
-  return holder.pending_until - now;
+  if (!holder.pending) return std::nullopt;
+  // By the node's own clock, if it says so: that here may be another.
+  const milliseconds left = holder.pending_for.value_or(holder.pending_until - now);
+  return left.count() > 0 ? std::optional(left) : std::nullopt;
 }
 
 std::string left_text(milliseconds left) {
