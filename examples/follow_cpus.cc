@@ -44,10 +44,10 @@ struct Options {
   bool is_busy = false;  // workers poll instead of resting between two pieces of work
 };
 
-const Clock::time_point start_of_program = Clock::now();
+const Clock::time_point kStart = Clock::now();
 
 void say(const std::string& text) {
-  const std::chrono::duration<double> since = Clock::now() - start_of_program;
+  const std::chrono::duration<double> since = Clock::now() - kStart;
   std::printf("%8.3f  %s\n", since.count(), text.c_str());
   std::fflush(stdout);
 }

@@ -334,7 +334,7 @@ TEST_F(ResizingTest, FilesFollowLabelsOnceTheyAreInTheStoreAlsoDuringAResize) {
   };
   EXPECT_THAT(node_.run(relabel("b")), ElementsAre("save db", "reply 3", "podinfo db main=2-3"));
   resize("db", "4");
-  node_.set_scale_delay(std::chrono::seconds(5));
+  node_.rules().scale_delay = std::chrono::seconds(5);
   resize("db", "2");
   EXPECT_THAT(node_.run(relabel("c")), ElementsAre("save db", "reply 3", "podinfo db main=2-3"));
   EXPECT_TRUE(is_resizing(node_.pod("db").record));
