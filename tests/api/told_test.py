@@ -172,7 +172,7 @@ class Countdown(Told):
         self.assertRegex(
             text,
             r"^pod default/db asked for: main cpu 6 -> 2\n"
-            r"corehold: in progress: main has 0-5, of which 2-5 will leave in 4s\n"
+            r"corehold: in progress: main has 0-5, of which 2-5 will leave in [34]s\n"
             r"pod default/db resized: main has 0-1\n$")
 
     def test_changes_in_its_line_on_a_terminal(self):
@@ -190,7 +190,7 @@ class Countdown(Told):
         self.assertEqual(process.wait(timeout=20), 0)
         shown = re.findall(r"\r\x1b\[Kin progress: main has 0-5, of which 2-5 will leave in (\S+)", text)
         self.assertEqual(shown, sorted(shown, reverse=True), "it counts down")
-        self.assertLessEqual({"4s", "3s", "2s"}, set(shown))
+        self.assertGreater(len(set(shown)), 2, shown)
         self.assertIn("\r\x1b[Kpod default/db resized: main has 0-1", text)
 
     def test_goes_on_with_a_new_agent_and_the_whole_delay_again(self):
@@ -200,8 +200,9 @@ class Countdown(Told):
         self.addCleanup(waiting.stdout.close)
         self.addCleanup(waiting.kill)
         waiting.stdout.readline()
-        first = waiting.stdout.readline()
-        self.assertEqual(first, "corehold: in progress: main has 0-5, of which 2-5 will leave in 4s\n")
+        self.assertRegex(
+            waiting.stdout.readline(),
+            r"^corehold: in progress: main has 0-5, of which 2-5 will leave in [34]s\n$")
         time.sleep(1)
         self.agent.stop(signal.SIGKILL)
         self.assertRegex(waiting.stdout.readline(), r"^corehold: .*; waits for the agent to come back\n$")
