@@ -193,7 +193,10 @@ class Agent final : public ShellListener {
             .node_name = facts_.name,
             .node_address = "127.0.0.1",
             .cpu_millis = std::int64_t{1000} * givable,
-            .memory_bytes = facts_.memory};
+            .memory_bytes = facts_.memory,
+            .podinfo_annotation = settings_.config.podinfo.annotations
+                                      ? PodInfoAnnotation::kObeyed
+                                      : PodInfoAnnotation::kIgnored};
   }
 
   std::unique_ptr<Runtime> make_runtime() {

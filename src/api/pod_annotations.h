@@ -9,9 +9,9 @@
 
 namespace corehold {
 
-// Those in `metadata` that are not as in `before`, the metadata so far; of a new pod that is
-// empty. What was accepted once stays so, and does not stand in the way of other changes.
-void check_own_annotations(const boost::json::object& before, const boost::json::object& metadata,
+// Those in `pod` that are not as in `before`, the pod so far; of a new pod that is empty. What
+// was accepted once stays so, and does not stand in the way of other changes.
+void check_own_annotations(const boost::json::object& before, const boost::json::object& pod,
                            FieldErrors& errors);
 
 }  // namespace corehold

@@ -72,7 +72,7 @@ ApiResult<json::object> prepare_new_pod(const json::object& body, const NewPodRe
   }
   pod = std::move(whole.object);
   FieldErrors errors;
-  check_own_annotations({}, look_object_or_empty(pod, {"metadata"}), errors);
+  check_own_annotations({}, pod, errors);
   check_pod(pod, rules, errors);
   if (!look_array(pod, {"spec", "ephemeralContainers"}).empty()) {
     errors.forbidden(ErrorPath("spec") / "ephemeralContainers", "cannot be set on create");

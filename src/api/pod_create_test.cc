@@ -2,6 +2,7 @@
 #include "api/pod_create.h"
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -162,8 +163,36 @@ TEST_F(NewPod, MayNotAskForItsCpusInAVariable) {
     rules_.assigned_resources = gate;
     with(R"("env":[{"name":"C","valueFrom":{"resourceFieldRef":{"resource":"assigned.cpuset"}}}])");
     ASSERT_EQ(refusal_.causes.size(), 1U);
-    EXPECT_EQ(refusal_.causes[0].reason, "FieldValueNotSupported");
+    EXPECT_EQ(refusal_.causes[0].reason, "FieldValueInvalid");
+    EXPECT_THAT(
+        causes(),
+        ElementsAre("spec.containers[0].env[0].valueFrom.resourceFieldRef.resource: Invalid "
+                    "value: \"assigned.cpuset\": an environment variable could never "
+                    "change; ask for it in a downwardAPI volume, or for both files with "
+                    "the annotation corehold.dev/podinfo"));
   }
+}
+
+TEST_F(NewPod, MayAskForItsCpusByAnAnnotation) {
+  const auto asking = [&](const std::string& directory, const std::string& mounts = "[]") {
+    return create(fmt::format(
+        R"({{"metadata":{{"name":"p","annotations":{{"corehold.dev/podinfo":"{}"}}}},"spec":{{
+            "volumes":[{{"name":"v","emptyDir":{{}}}}],
+            "containers":[{{"name":"a","image":"i","volumeMounts":{}}}]}}}})",
+        directory, mounts));
+  };
+  EXPECT_FALSE(asking("/etc/podinfo").empty());
+  EXPECT_FALSE(asking("/etc/podinfo", R"([{"name":"v","mountPath":"/etc"}])").empty());
+  asking("/");
+  EXPECT_THAT(causes(),
+              ElementsAre("metadata.annotations[corehold.dev/podinfo]: Invalid value: \"/\": "
+                          "\"/\" is not an absolute path below / without \".\", \"..\" and "
+                          "needless slashes, such as /etc/podinfo"));
+  asking("/etc/podinfo", R"([{"name":"v","mountPath":"/etc/podinfo/"}])");
+  EXPECT_THAT(causes(),
+              ElementsAre("metadata.annotations[corehold.dev/podinfo]: Invalid value: "
+                          "\"/etc/podinfo\": container a mounts a volume on /etc/podinfo/: choose "
+                          "another directory"));
 }
 
 TEST_F(NewPod, MayHaveADelayOfItsOwnWithinTheBounds) {

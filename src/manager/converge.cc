@@ -18,17 +18,27 @@
 namespace corehold {
 namespace {
 
+// Whether the files of the pod say something else of it than it does. Of an edit nothing is said
+// before it is in the store; of an amount granted, before the container has it, unless the CPUs
+// that it keeps are told.
+bool is_outdated(const PodState& pod) {
+  if (pod.told_of.texts != pod.version.texts && !pod.edit) return true;
+  return pod.told_of.grants != pod.version.grants && !is_resizing(pod.record);
+}
+
 void tell_pods(Turn& turn) {
   for (auto& [uid, pod] : turn.node.pods) {
     if (!pod.admitted || pod.telling || pod.tell_waits || is_stopping(pod)) continue;
-    // Only a resize changes what was told once.
-    if (pod.told && !is_resizing(pod.record)) continue;
+    const bool outdated = is_outdated(pod);
+    // Else only a resize changes what was told once.
+    if (pod.told && !outdated && !is_resizing(pod.record)) continue;
     AssignedByContainer shown;
     for (const auto& [name, container] : pod.containers) {
       shown[name] = shown_cpus(turn.rules, turn.node, {uid, name}, pod);
     }
-    if (pod.told == shown) continue;
+    if (pod.told == shown && !outdated) continue;
     pod.telling = shown;
+    pod.telling_of = pod.version;
     turn.emit(WritePodInfo{.uid = uid, .assigned = std::move(shown)});
   }
 }
@@ -42,6 +52,7 @@ void on_podinfo_written(Turn& turn, const PodInfoWritten& command) {
   if (!command.error) {
     watch_files(turn, *pod, *written);
     pod->told = written;
+    pod->told_of = pod->telling_of;
     pod->tell_failures = 0;
     clear_resize_error(*pod, "");
     return;

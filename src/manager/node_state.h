@@ -175,6 +175,7 @@ struct UnsavedEdit {
   Pod before{};
   std::optional<ResizeWish> wish{};
   std::uint64_t generation = 0;
+  std::uint64_t texts = 0;  // of its PodVersion
 
   bool operator==(const UnsavedEdit&) const = default;
 };
@@ -195,6 +196,15 @@ struct AssignedCpus {
   bool operator==(const AssignedCpus&) const = default;
 };
 using AssignedByContainer = std::map<std::string, AssignedCpus>;
+
+// How often what a pod says of itself has changed in this life: labels and the like, and the
+// amounts that it was granted.
+struct PodVersion {
+  std::uint64_t texts = 0;
+  std::uint64_t grants = 0;
+
+  bool operator==(const PodVersion&) const = default;
+};
 
 // Where the pod is with being resized, beyond what the record says.
 struct ResizeState {
@@ -219,17 +229,19 @@ struct PodState {
   bool saving = false;                                 // the store has been asked to take it
   bool admitted = false;                               // holds what it needs
   std::optional<AssignedByContainer> told{};           // what its podinfo files say; none yet
+  PodVersion told_of{};                                // what else they say, of the pod
   std::map<std::string, ContainerState> containers{};  // by name
   ResizeState resize{};
 
-  bool in_store = false;               // the store has it, be it in an older version
-  bool changed = false;                // the record has changed since the store was last asked
-  bool save_waits = false;             // a timer will say when to ask the store again
-  int save_failures = 0;               // in a row
-  Deletion stored_deletion{};          // what the store has, and so what counts
-  Deletion sent_deletion{};            // what it will be once the store has answered
-  std::optional<UnsavedEdit> edit{};   // taken back if the store refuses it
-  std::uint64_t edits = 0;             // how often it was edited in this life
+  bool in_store = false;              // the store has it, be it in an older version
+  bool changed = false;               // the record has changed since the store was last asked
+  bool save_waits = false;            // a timer will say when to ask the store again
+  int save_failures = 0;              // in a row
+  Deletion stored_deletion{};         // what the store has, and so what counts
+  Deletion sent_deletion{};           // what it will be once the store has answered
+  std::optional<UnsavedEdit> edit{};  // taken back if the store refuses it
+  std::uint64_t edits = 0;            // how often it was edited in this life
+  PodVersion version{};
   std::vector<SaveWaiter> waiters{};   // for the next save
   std::vector<SaveWaiter> answered{};  // by the save under way
   RequestId run_request = 0;           // of a kRun pod: waits for the admission
@@ -237,8 +249,9 @@ struct PodState {
 
   std::uint64_t tried = 0;                       // the NodeState::freed of the last try to admit it
   std::optional<AssignedByContainer> telling{};  // its podinfo files are being written
-  bool tell_waits = false;                       // a timer will say when to write them again
-  int tell_failures = 0;                         // in a row
+  PodVersion telling_of{};
+  bool tell_waits = false;  // a timer will say when to write them again
+  int tell_failures = 0;    // in a row
 
   std::optional<SteadyTime> stopping_since{};  // its containers are being stopped
   std::chrono::seconds kill_after{};           // what the timer was set to

@@ -97,6 +97,7 @@ void grant(Turn& turn, PodState& pod, const AcceptedResize& accepted) {
   for (const auto& [name, resources] : accepted.resources) {
     keep_actual(name);
     find_container(record.pod, name)->resources = resources;
+    ++pod.version.grants;
   }
   entitle(turn.rules, pod);
   // Somebody may have asked for something else meanwhile.

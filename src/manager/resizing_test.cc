@@ -354,10 +354,10 @@ TEST_F(ResizingTest, PodsOnSharedCpusOnlyCountOtherwise) {
   node_.create(pod_of("frac", {"main cpu=1500m memory=1Gi"}));
   const State before = node_.node().durable;
   for (const char* uid : {"web", "frac"}) {
-    EXPECT_THAT(
-        node_.run(wish(uid, {{"main", "2500m"}})),
-        ElementsAre("save " + std::string(uid), "reply 9", "save " + std::string(uid),
-                    "set " + std::string(uid) + "/main to 0-7", "save " + std::string(uid)));
+    EXPECT_THAT(node_.run(wish(uid, {{"main", "2500m"}})),
+                ElementsAre("save " + std::string(uid), "reply 9", "save " + std::string(uid),
+                            "set " + std::string(uid) + "/main to 0-7", "save " + std::string(uid),
+                            "podinfo " + std::string(uid)));
   }
   EXPECT_EQ(node_.pod("frac").containers.at("main").terms->quota, 2500);
   EXPECT_EQ(node_.node().durable.pods, before.pods);
@@ -398,6 +398,34 @@ TEST_F(ResizingTest, LabelsCanBeChangedWhileAResizeWaits) {
   EXPECT_EQ(node_.pod("db").record.pod.labels.at("a"), "b");
   EXPECT_EQ(node_.pod("db").record.pod.containers[0].request(kCpu).str(), "2");
   EXPECT_EQ(wanted_pod(node_.pod("db").record).containers[0].request(kCpu).str(), "6");
+}
+
+TEST_F(ResizingTest, FilesFollowLabelsOnceTheyAreInTheStoreAlsoDuringAResize) {
+  node_.create(exclusive("db", 2));
+  const auto relabel = [&](const std::string& value) {
+    UpdatePod edit{.pod = wanted_pod(node_.pod("db").record), .request = 3};
+    edit.pod.labels["a"] = value;
+    return edit;
+  };
+  EXPECT_THAT(node_.run(relabel("b")), ElementsAre("save db", "reply 3", "podinfo db main=2-3"));
+  resize("db", "4");
+  node_.rules().scale_delay = std::chrono::seconds(5);
+  resize("db", "2");
+  EXPECT_THAT(node_.run(relabel("c")), ElementsAre("save db", "reply 3", "podinfo db main=2-3"));
+  EXPECT_TRUE(is_resizing(node_.pod("db").record));
+
+  // One that the store refuses is never told.
+  node_.send(relabel("d"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db", .error = kNoSpace}),
+              Not(Contains("podinfo db main=2-3")));
+  EXPECT_EQ(node_.pod("db").record.pod.labels.at("a"), "c");
+}
+
+TEST_F(ResizingTest, FilesSayTheAmountsThatAContainerHas) {
+  node_.create(exclusive("db", 2));
+  EXPECT_THAT(node_.run(wish("db", {{"main", "2Gi"}}, kMemory)),
+              ElementsAre("save db", "reply 9", "save db", "set db/main to 2-3", "save db",
+                          "podinfo db main=2-3"));
 }
 
 TEST_F(ResizingTest, NothingElseCanBeChangedByAResize) {
