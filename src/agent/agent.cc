@@ -418,7 +418,8 @@ void log_settings(const AgentSettings& settings, const NodeSetup& setup, const L
                         {"reserved", setup.reserved.str()},
                         {"topology_manager", std::string(name_of(config.topology.policy))},
                         {"scope", std::string(name_of(config.topology.scope))},
-                        {"reconcile", fmt::format("{}ms", config.reconcile_period.count())}});
+                        {"reconcile", fmt::format("{}ms", config.reconcile_period.count())},
+                        {"scale_delay", fmt::format("{}ms", setup.scale_delay.count())}});
   const bool is_static = config.cpu_manager_policy == CpuManagerPolicy::kStatic;
   const int kept = config.static_options.strict_cpu_reservation ? setup.min_shared : 0;
   if (is_static && setup.givable.size() <= kept) {

@@ -80,7 +80,13 @@ void read_cpu_options(Draft& draft, Reading& reading) {
   config.static_options = read.options;
   config.static_options.min_shared_cpus = min_shared_cpus;
   for (const OptionMistake& mistake : read.mistakes) {
-    reading.mistake("cpuManagerPolicyOptions." + mistake.option, with_advice(mistake));
+    const std::string field = "cpuManagerPolicyOptions." + mistake.option;
+    reading.mistake(field, with_advice(mistake));
+    if (mistake.fault != OptionFault::kNeed) continue;
+    reading.warning(
+        field,
+        "there is no delay to keep: without feature gate "
+        "InPlacePodVerticalScalingExclusiveCPUs exclusive CPUs are never taken in place");
   }
   if (config.cpu_manager_policy == CpuManagerPolicy::kNone && !draft.cpu_options.empty() &&
       !reading.is_wrong("cpuManagerPolicy")) {

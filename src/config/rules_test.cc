@@ -129,13 +129,37 @@ TEST(PolicyOptionsRule, BothExcludedPairsAreReported) {
 }
 
 TEST(PolicyOptionsRule, ADelayNeedsTheGate) {
+  const std::string text = kubelet(std::string(kStatic) +
+                                   "cpuManagerPolicyOptions: {scale-delay-time: 5s}\n"
+                                   "featureGates: {CPUManagerPolicyAlphaOptions: true}\n");
   EXPECT_THAT(
-      mistakes_in(kubelet(std::string(kStatic) +
-                          "cpuManagerPolicyOptions: {scale-delay-time: 5s}\n"
-                          "featureGates: {CPUManagerPolicyAlphaOptions: true}\n")),
+      texts_of(read_config(text).warnings),
+      ElementsAre("5: cpuManagerPolicyOptions.scale-delay-time: there is no delay to keep: without "
+                  "feature gate InPlacePodVerticalScalingExclusiveCPUs exclusive CPUs are never "
+                  "taken in place"));
+  EXPECT_THAT(
+      mistakes_in(text),
       ElementsAre("5: cpuManagerPolicyOptions.scale-delay-time: option \"scale-delay-time\" is 5s "
                   "but feature gate InPlacePodVerticalScalingExclusiveCPUs is off; switch it on or "
                   "set the option to 0s"));
+}
+
+TEST(PolicyOptionsRule, ADelayThatCannotBeReadStopsTheStart) {
+  const auto mistakes_with = [](const std::string& delay) {
+    return mistakes_in(kubelet(std::string(kStatic) +
+                               "cpuManagerPolicyOptions: {scale-delay-time: \"" + delay +
+                               "\"}\nfeatureGates: {CPUManagerPolicyAlphaOptions: true, "
+                               "InPlacePodVerticalScalingExclusiveCPUs: true}\n"));
+  };
+  for (const char* good : {"0s", "500ms", "1.5s", "10s"}) {
+    EXPECT_THAT(mistakes_with(good), IsEmpty()) << good;
+  }
+  for (const char* bad : {"", "5", "-1s", "10.001s", "11s", "1m", "soon", "off", "0.5ms"}) {
+    EXPECT_THAT(mistakes_with(bad),
+                ElementsAre(testing::StartsWith("5: cpuManagerPolicyOptions.scale-delay-time: bad "
+                                                "value for option \"scale-delay-time\": ")))
+        << bad;
+  }
 }
 
 TEST(PolicyOptionsRule, NoneTakesNoOptions) {

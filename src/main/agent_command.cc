@@ -112,6 +112,9 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
     return std::nullopt;
   }
   CheckedConfig checked = read_config(*text);
+  for (const ConfigRemark& warning : checked.warnings) {
+    log.warning(warning.message, {{"field", warning.field}, {"file", file}});
+  }
   if (!checked.mistakes.empty()) {
     report_mistakes(file, checked.mistakes);
     return std::nullopt;
@@ -124,9 +127,6 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
   if (!mistakes.empty()) {
     report_mistakes(file, mistakes);
     return std::nullopt;
-  }
-  for (const ConfigRemark& warning : checked.warnings) {
-    log.warning(warning.message, {{"field", warning.field}, {"file", file}});
   }
   for (const ConfigRemark& note : checked.notes) {
     log.info("configuration without effect",

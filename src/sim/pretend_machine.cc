@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pretend_machine.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "pod/scale_delay.h"
 #include "policy/request.h"
 
 namespace corehold {
@@ -34,9 +37,7 @@ struct PretendMachine::Executor {
   std::vector<Command> operator()(const SavePod& effect) const {
     const std::string& uid = effect.record.pod.uid;
     if (is_done()) {
-      machine.records_.insert_or_assign(uid, effect.record);
-      machine.ever_stored_.insert(uid);
-      ++machine.changes_;
+      machine.save(effect.record);
     }
     return {PodSaved{.uid = uid, .error = error_of(fault)}};
   }
@@ -47,6 +48,10 @@ struct PretendMachine::Executor {
         machine.breach(fmt::format("{} runs and its pod is forgotten", name_of(ref)));
       }
       machine.records_.erase(effect.uid);
+      machine.podinfo_.erase(effect.uid);
+      machine.delays_.erase(effect.uid);
+      std::erase_if(machine.unlisted_,
+                    [&](const auto& entry) { return entry.first.pod == effect.uid; });
       ++machine.changes_;
     }
     return {PodForgotten{.uid = effect.uid, .error = error_of(fault)}};
@@ -57,13 +62,12 @@ struct PretendMachine::Executor {
   }
   std::vector<Command> operator()(const WritePodInfo& effect) const {
     if (is_done()) {
-      machine.podinfo_.insert_or_assign(effect.uid, effect.assigned);
-      ++machine.changes_;
+      machine.write_files(effect, now);
     }
     return {PodInfoWritten{.uid = effect.uid, .error = error_of(fault)}};
   }
   std::vector<Command> operator()(const SetCpuset& effect) const {
-    if (is_done()) machine.set_cpus(effect);
+    if (is_done()) machine.set_cpus(effect, now);
     if (fault == Fault::kNone) {
       return {CpusetApplied{.container = effect.container, .cpus = effect.cpus}};
     }
@@ -194,10 +198,71 @@ CpuSet PretendMachine::told(const ContainerRef& ref) const {
   return container == pod->second.end() ? CpuSet{} : container->second.cpus;
 }
 
+// The agent may not have heard yet that a record is saved, so that the delay in the record
+// before this one may still count.
+void PretendMachine::save(const PodRecord& record) {
+  const std::string& uid = record.pod.uid;
+  const auto delay_of = [this](const PodRecord& each) {
+    const auto own = own_scale_delay(each.pod.annotations);
+    return own ? own->value_or(rules_->scale_delay) : rules_->scale_delay;
+  };
+  const auto before = records_.find(uid);
+  delays_[uid] = before == records_.end() ? delay_of(record)
+                                          : std::min(delay_of(record), delay_of(before->second));
+  records_.insert_or_assign(uid, record);
+  ever_stored_.insert(uid);
+  ++changes_;
+}
+
+void PretendMachine::write_files(const WritePodInfo& effect, const Now& now) {
+  for (const auto& [name, assigned] : effect.assigned) {
+    const ContainerRef ref{effect.uid, name};
+    std::vector<Unlisted>& unlisted = unlisted_[ref];
+    for (Unlisted& each : unlisted) each.cpus -= assigned.cpus;
+    std::erase_if(unlisted, [](const Unlisted& each) { return each.cpus.empty(); });
+    const CpuSet gone = told(ref) - assigned.cpus;
+    if (!gone.empty()) {
+      unlisted.push_back({.cpus = gone, .at = now.steady, .delay = delays_[effect.uid]});
+    }
+  }
+  podinfo_.insert_or_assign(effect.uid, effect.assigned);
+  ++changes_;
+}
+
+void PretendMachine::change_agent(const ManagerRules& rules, const Now& now) {
+  rules_ = &rules;
+  for (auto& [ref, all] : unlisted_) {
+    for (Unlisted& each : all) each.at = now.steady;
+  }
+}
+
+// Nothing is taken before it was announced for the whole delay.
+void PretendMachine::check_delay(const ContainerRef& ref, const CpuSet& taken, const Now& now) {
+  if (taken.empty()) return;
+  ++shrinks_.all;
+  const auto found = unlisted_.find(ref);
+  if (found == unlisted_.end()) return;
+  bool is_delayed = false;
+  for (const Unlisted& each : found->second) {
+    if (!each.cpus.intersects(taken) || each.delay.count() == 0) continue;
+    is_delayed = true;
+    const SteadyTime over = now.steady - each.at - each.delay;
+    shrinks_.least_over = std::min(shrinks_.least_over.value_or(over), over);
+    if (over >= SteadyTime{}) continue;
+    breach(fmt::format("CPUs {} are taken from {} {} ms after its files, its delay is {} ms",
+                       (each.cpus & taken).str(), name_of(ref),
+                       std::chrono::floor<std::chrono::milliseconds>(now.steady - each.at).count(),
+                       each.delay.count()));
+  }
+  if (is_delayed) ++shrinks_.delayed;
+}
+
 // No CPU of its own is taken from a container that its files still promise it, and none is
 // given that the checkpoint does not say is its own.
-void PretendMachine::check_taking(const SetCpuset& effect, const PretendContainer& container) {
+void PretendMachine::check_taking(const SetCpuset& effect, const PretendContainer& container,
+                                  const Now& now) {
   const CpuSet taken = container.own - effect.cpus - ever_offline_;
+  check_delay(effect.container, taken, now);
   if (taken.intersects(told(effect.container))) {
     breach(fmt::format("CPUs {} are taken from {} and its files say that they are its own",
                        (taken & told(effect.container)).str(), name_of(effect.container)));
@@ -208,11 +273,11 @@ void PretendMachine::check_taking(const SetCpuset& effect, const PretendContaine
                      effect.cpus.str(), holding->assigned.str()));
 }
 
-void PretendMachine::set_cpus(const SetCpuset& effect) {
+void PretendMachine::set_cpus(const SetCpuset& effect, const Now& now) {
   const auto found = containers_.find(effect.container);
   if (found == containers_.end() || !found->second.running) return;
   if (rules_->pins_cpus) {
-    check_taking(effect, found->second);
+    check_taking(effect, found->second, now);
     const Holding* holding = checkpoint_.find(effect.container);
     found->second.own = holding == nullptr ? CpuSet{} : own_of(effect.cpus, *holding);
   }

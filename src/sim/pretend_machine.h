@@ -51,7 +51,10 @@ class PretendMachine {
   // All that ran is gone without a trace.
   void reboot();
 
-  // What a new agent finds.
+  // Another agent takes over, under rules that must outlive it: it tells everybody anew, and
+  // no time that passed before counts.
+  void change_agent(const ManagerRules& rules, const Now& now);
+  // What it finds.
   Recover found() const;
   std::vector<SeenContainer> seen() const;
 
@@ -67,6 +70,14 @@ class PretendMachine {
   std::uint64_t changes() const { return changes_; }
   // Containers started so far.
   std::uint64_t starts() const { return starts_; }
+  // How often CPUs of its own were taken from a running container, and how many of these
+  // had to wait: the shortest time that they were given beyond their delay.
+  struct Shrinks {
+    std::uint64_t all = 0;
+    std::uint64_t delayed = 0;
+    std::optional<SteadyTime> least_over{};
+  };
+  const Shrinks& shrinks() const { return shrinks_; }
   // Every promise broken so far.
   const std::vector<std::string>& breaches() const { return breaches_; }
 
@@ -75,14 +86,17 @@ class PretendMachine {
 
   void save_checkpoint(const State& state);
   void start(const StartContainer& effect, const Now& now);
-  void set_cpus(const SetCpuset& effect);
+  void set_cpus(const SetCpuset& effect, const Now& now);
+  void save(const PodRecord& record);
+  void write_files(const WritePodInfo& effect, const Now& now);
   Command stop(const ContainerRef& ref, Exit exit, const Now& now);
   std::vector<Command> signal(const SignalContainer& effect, const Now& now);
   void remove(const ContainerRef& ref);
   void check_start(const StartContainer& effect);
   void check_signal(const SignalContainer& effect);
   void check_promises(const State& next);
-  void check_taking(const SetCpuset& effect, const PretendContainer& container);
+  void check_taking(const SetCpuset& effect, const PretendContainer& container, const Now& now);
+  void check_delay(const ContainerRef& ref, const CpuSet& taken, const Now& now);
   CpuSet told(const ContainerRef& ref) const;
   void check_neighbours();
   void breach(std::string text) { breaches_.push_back(std::move(text)); }
@@ -92,6 +106,16 @@ class PretendMachine {
   std::map<std::string, PodRecord> records_{};
   std::map<ContainerRef, PretendContainer> containers_{};
   std::map<std::string, AssignedByContainer> podinfo_{};
+  // CPUs that a container's files listed and list no more, since when, and how long it must be
+  // before they are taken.
+  struct Unlisted {
+    CpuSet cpus{};
+    SteadyTime at{};
+    std::chrono::milliseconds delay{};
+  };
+  std::map<ContainerRef, std::vector<Unlisted>> unlisted_{};
+  std::map<std::string, std::chrono::milliseconds> delays_{};  // by UID, the least that may count
+  Shrinks shrinks_{};
   std::map<ContainerRef, int> last_run_{};  // the highest attempt that ever ran
   std::set<std::string> ever_stored_{};
   CpuSet offline_{};

@@ -2,10 +2,12 @@
 #include "sim/story.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "pod/scale_delay.h"
 #include "pod/testing.h"
 #include "sim/manager_rules.h"
 #include "topology/testing.h"
@@ -39,7 +41,9 @@ Config random_config(Dice& dice, const Topology& topology) {
   const bool resizes = dice.chance(90);
   config.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, resizes);
   if (resizes && dice.chance(40)) {
-    config.static_options.scale_delay = std::chrono::seconds(dice.roll(1, 10));
+    constexpr std::array kDelays{500, 1000, 3000, 5000, 10'000};
+    config.static_options.scale_delay =
+        std::chrono::milliseconds(kDelays[static_cast<std::size_t>(dice.roll(0, 4))]);
   }
   if (dice.chance(8)) config.cpu_manager_policy = CpuManagerPolicy::kNone;
   if (dice.chance(40)) {
@@ -58,6 +62,12 @@ Config random_config(Dice& dice, const Topology& topology) {
     for (int i = 0; i < 3; ++i) nics.push_back({.id = fmt::format("nic{}", i)});
   }
   return config;
+}
+
+// One that can be read, mostly.
+std::string random_delay(Dice& dice) {
+  constexpr std::array kDelays{"off", "0s", "500ms", "2s", "5s", "10s", "soon"};
+  return kDelays[static_cast<std::size_t>(dice.roll(0, 6))];
 }
 
 std::string random_line(Dice& dice, const StoryNode& node, const std::string& name,
@@ -103,6 +113,19 @@ StoryNode random_node(Dice& dice, int most_cpus) {
   }
 }
 
+StoryNode delaying_node(Topology topology, std::chrono::milliseconds delay) {
+  StoryNode node;
+  node.topology = std::make_unique<Topology>(std::move(topology));
+  node.config = planning_defaults(*node.topology);
+  node.config.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, true);
+  node.config.static_options.scale_delay = delay;
+  auto setup = NodeSetup::make(*node.topology, node.config);
+  CHECK(setup.has_value());
+  node.setup = std::make_unique<NodeSetup>(*std::move(setup));
+  node.rules = std::make_unique<ManagerRules>(manager_rules(*node.setup, node.config));
+  return node;
+}
+
 Pod random_pod(Dice& dice, const StoryNode& node, int number) {
   const bool guaranteed = dice.chance(65);
   std::vector<std::string> lines;
@@ -119,6 +142,7 @@ Pod random_pod(Dice& dice, const StoryNode& node, int number) {
   constexpr std::array kPolicies{"Always", "OnFailure", "Never"};
   pod.restart_policy = kPolicies[static_cast<std::size_t>(dice.roll(0, 2))];
   if (dice.chance(30)) pod.priority = dice.roll(-1, 3);
+  if (dice.chance(25)) pod.annotations[kScaleDelayAnnotation] = random_delay(dice);
   for (Container& container : pod.containers) {
     if (pod.restart_policy != "Never" && dice.chance(15)) {
       container.resize_policy["cpu"] = "RestartContainer";
@@ -213,6 +237,11 @@ void Story::edit_pod() {
       .pod = wanted_pod(pod->second.record), .is_new_spec = dice_.chance(30), .request = id};
   requests_.emplace(id, Request{.uid = pod->first, .edit = ++edits_made_});
   command.pod.labels[kEditLabel] = fmt::to_string(edits_made_);
+  if (dice_.chance(30)) {
+    command.pod.annotations[kScaleDelayAnnotation] = random_delay(dice_);
+  } else if (dice_.chance(30)) {
+    command.pod.annotations.erase(kScaleDelayAnnotation);
+  }
   world_.send(command);
 }
 

@@ -40,6 +40,8 @@ struct StoryNode {
   std::unique_ptr<ManagerRules> rules{};
 };
 StoryNode random_node(Dice& dice, int most_cpus);
+// One that resizes exclusive CPUs with this delay; all else is as by default.
+StoryNode delaying_node(Topology topology, std::chrono::milliseconds delay);
 
 // One of any shape: init containers, sidecars and apps, exclusive or not.
 Pod random_pod(Dice& dice, const StoryNode& node, int number);
@@ -63,6 +65,8 @@ class Story {
   void make_together(const std::vector<World::Move>& moves);
   // A person asks for something, a container ends, or something goes wrong.
   void happen();
+  // Somebody asks for another number of CPUs for containers of a pod.
+  void resize_pod();
 
   World& world() { return world_; }
   const World& world() const { return world_; }
@@ -85,7 +89,6 @@ class Story {
   void create_pod();
   void delete_pod();
   void edit_pod();
-  void resize_pod();
   // Edits that were confirmed and that the store does not have.
   void find_lost_edits(std::vector<std::string>& found) const;
   // The last resize of a pod, confirmed and not what the store has.

@@ -47,17 +47,25 @@ class World {
 
   // Time passes; a timer that is due fires only by fire_next().
   void wait(std::chrono::milliseconds time);
+  // The clock on the wall is put forward or back.
+  void put_clock(std::chrono::milliseconds by) { now_.wall += by; }
   // Moves the clock to the earliest timer and fires it. False: there is none.
   bool fire_next();
+  // The same for a timer that is due by then.
+  bool fire_next_until(SteadyTime then);
   // REQUIRES: the container runs.
   void end(const ContainerRef& ref, int code);
 
   // The agent is gone with all it has not written down.
   void crash();
-  // A new agent finds what the last one left.
-  void boot();
+  // A new agent finds what the last one left; it may be run under other rules.
+  void boot() { boot(*rules_); }
+  void boot(const ManagerRules& rules);
   bool is_up() const { return up_; }
 
+  // Lets effects be done and results arrive, without failures, until none is left. False:
+  // there is no end of them.
+  bool run_lanes();
   // Lets everything happen that is bound to, without failures, until only the reconcile
   // timer is left, which then fires twice. False: it does not come to rest.
   bool settle();
@@ -69,6 +77,8 @@ class World {
   const Now& time() const { return now_; }
   std::uint64_t commands() const { return commands_; }
   std::uint64_t effects() const { return effects_; }
+  // Containers that were told to leave CPUs and given time for it.
+  std::uint64_t delays() const { return delays_; }
 
   bool is_sound() const { return breaches_.empty() && machine_.breaches().empty(); }
   // Every promise broken so far, by the machine or in the manager's own books.
@@ -85,7 +95,6 @@ class World {
   Command arrived(const ContainerRef& lane);
   void take(std::span<const Command> commands);
   void hand_on(Effect effect);
-  bool run_lanes();
   bool run_timers();
 
   const ManagerRules* rules_;  // never null
@@ -99,6 +108,7 @@ class World {
   std::map<RequestId, Answer> answers_{};
   std::uint64_t commands_ = 0;
   std::uint64_t effects_ = 0;
+  std::uint64_t delays_ = 0;
   std::vector<std::string> breaches_{};
 };
 
