@@ -215,7 +215,7 @@ TEST(DescribePod, TellsWhatAResizeHasComeTo) {
         "\n  asks for   cpu 8, memory 8Gi\n", "\n  granted    cpu 2, memory 8Gi\n",
         "\n  runs with  cpu 4, memory 8Gi\n", "\n  assigned   2-5  4 CPUs, grown by 4-5\n",
         "\n  promised   2-3  2 CPUs, which it never loses\n",
-        "\n  pending    2-3  2 CPUs will be left; 4-5 go in 1s\n"}) {
+        "\n  pending    2-3  2 CPUs will be left; 4-5 go in 2s\n"}) {
     EXPECT_NE(page->find(line), std::string::npos) << line << *page;
   }
 }
