@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Simulated months on nodes with the delays 0, 500 ms, 5 s and 10 s: pods come, go and are
-// resized all the time, some with a delay of their own, while effects fail, containers are
-// moved by others, agents die, and the clock on the wall is put forward and back by hours.
-// The machine itself checks every CPU that is taken: the files had ceased to list it, at
-// least the whole delay ago, and nobody else was on it before.
+// A simulated month, a quarter of it on a node with each of the delays 0, 500 ms, 5 s and
+// 10 s: pods come, go and are resized all the time, some with a delay of their own, while
+// effects fail, containers are moved by others, agents die, and the clock on the wall is put
+// forward and back by hours. The machine itself checks every CPU that is taken: the files had
+// ceased to list it, at least the whole delay ago, and nobody else was on it before.
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 
-constexpr hours kMonth{30 * 24};
+constexpr hours kQuarter{30 * 24 / 4};
 
 // Everything that is due in this time, some of it late and in any order.
 void live(Story& story, milliseconds time) {
@@ -48,7 +48,7 @@ struct Counts {
 void tell(Story& story, Counts& counts) {
   Dice& dice = story.dice();
   const World& world = story.world();
-  const SteadyTime end = world.time().steady + kMonth;
+  const SteadyTime end = world.time().steady + kQuarter;
   while (world.time().steady < end) {
     ++counts.events;
     if (dice.chance(60)) {
@@ -81,17 +81,17 @@ TEST_P(Month, EveryDelayIsKept) {
   Counts counts;
   ASSERT_NO_FATAL_FAILURE(tell(story, counts));
   const PretendMachine::Shrinks& shrinks = story.world().machine().shrinks();
-  EXPECT_GT(shrinks.all, 200U);
-  EXPECT_GT(shrinks.delayed, 50U);
+  EXPECT_GT(shrinks.all, 150U);
+  EXPECT_GT(shrinks.delayed, delay.count() > 0 ? 150U : 15U);
   EXPECT_GT(counts.clock_jumps, 20U);
   ASSERT_TRUE(shrinks.least_over.has_value());
   EXPECT_GE(*shrinks.least_over, SteadyTime{});
   std::printf(
       "%s\n",
-      fmt::format("node delay {} ms: {} days, {} events, {} commands, {} effects; {} delays "
+      fmt::format("node delay {} ms: {} hours, {} events, {} commands, {} effects; {} delays "
                   "begun, {} shrinks, {} of them checked against a delay, the shortest {} ms "
                   "beyond it; the wall clock was put {} times",
-                  delay.count(), kMonth.count() / 24, counts.events, story.world().commands(),
+                  delay.count(), kQuarter.count(), counts.events, story.world().commands(),
                   story.world().effects(), story.world().delays(), shrinks.all, shrinks.delayed,
                   std::chrono::floor<milliseconds>(*shrinks.least_over).count(), counts.clock_jumps)
           .c_str());

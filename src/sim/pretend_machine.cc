@@ -2,6 +2,7 @@
 #include "sim/pretend_machine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -315,7 +316,8 @@ void PretendMachine::check_signal(const SignalContainer& effect) {
 std::vector<Command> PretendMachine::signal(const SignalContainer& effect, const Now& now) {
   const auto found = containers_.find(effect.container);
   if (found == containers_.end() || !found->second.running) return {};
-  check_signal(effect);
+  // What was asked to end for a reason is killed even if the reason has gone.
+  if (!std::exchange(found->second.asked_to_end, true)) check_signal(effect);
   const bool kills = effect.signal == StopSignal::kKill;
   if (found->second.stubborn && !kills) return {};
   return {stop(effect.container,

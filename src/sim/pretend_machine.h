@@ -31,6 +31,7 @@ struct PretendContainer {
   CpuSet own{};           // the CPUs that it was put on as its own
   bool moved = false;     // somebody else has set its CPUs
   bool stubborn = false;  // does not end when asked to
+  bool asked_to_end = false;
   WallTime started_at{};
   std::optional<Exit> exit{};
 };
