@@ -347,10 +347,25 @@ void Story::crash() {
   world_.boot();
 }
 
+bool Story::is_shrink_to_offline_cpus() const {
+  const CpuSet& offline = world_.machine().offline();
+  for (const auto& [uid, pod] : world_.node().pods) {
+    for (const auto& [name, state] : pod.containers) {
+      if (state.shrink && state.shrink->after.is_subset_of(offline)) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<std::string> Story::finish() {
   if (!world_.is_up()) world_.boot();
   world_.send(SetCordon{.cordoned = false});
   if (!world_.settle()) return {"the node does not come to rest"};
+  if (is_shrink_to_offline_cpus()) {
+    // It waits for them, and goes on when they are back.
+    world_.machine().set_offline({});
+    if (!world_.settle()) return {"the node does not come to rest"};
+  }
   std::vector<std::string> found = world_.unsettled();
   std::set<std::string> deleted;
   for (const auto& [id, request] : requests_) {

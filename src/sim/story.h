@@ -97,6 +97,8 @@ class Story {
   void drift();
   void change_online();
   void crash();
+  // Somebody is to keep only CPUs that nobody can run on now.
+  bool is_shrink_to_offline_cpus() const;
   std::vector<ContainerRef> running() const;
 
   const StoryNode* node_;  // never null
