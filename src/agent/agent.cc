@@ -193,7 +193,10 @@ class Agent final : public ShellListener {
             .node_name = facts_.name,
             .node_address = "127.0.0.1",
             .cpu_millis = std::int64_t{1000} * givable,
-            .memory_bytes = facts_.memory};
+            .memory_bytes = facts_.memory,
+            .podinfo_annotation = settings_.config.podinfo.annotations
+                                      ? PodInfoAnnotation::kObeyed
+                                      : PodInfoAnnotation::kIgnored};
   }
 
   std::unique_ptr<Runtime> make_runtime() {
@@ -240,7 +243,11 @@ class Agent final : public ShellListener {
             .workspace = workspace_,
             .listener = *this,
             .log = log_,
-            .now = [] { return Now{.steady = steady_now(), .wall = wall_now()}; },
+            .now =
+                [] {
+                  return Now{.steady = std::chrono::steady_clock::now().time_since_epoch(),
+                             .wall = wall_now()};
+                },
             .online = [this] { return online(); },
             .on_violation = settings_.on_violation};
   }

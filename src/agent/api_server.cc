@@ -124,7 +124,8 @@ void ApiServer::route_own(const HttpExchangePtr& exchange, const HttpTarget& tar
   const std::string& name = target.path[3];
   if (name == "cpus") {
     if (!is_get(*exchange)) return not_allowed(*exchange);
-    return answer_json(*exchange, 200, to_json(cpu_map(parts_.shell.node(), parts_.facts)));
+    return answer_json(*exchange, 200,
+                       to_json(cpu_map(parts_.shell.node(), parts_.facts, parts_.shell.now())));
   }
   if (name != "run") return not_found(*exchange);
   if (exchange->request().method != "POST") return not_allowed(*exchange);

@@ -21,10 +21,15 @@ constexpr std::array kTable{
                "Time from the creation of a pod to the first start of each of its containers "
                "with exclusive CPUs, waiting for room included."},
     MetricInfo{"corehold_pods", kGauge, "phase", "Pods on the node by phase."},
+    MetricInfo{"corehold_scale_delay_notify_seconds", kHistogram, "",
+               "Time from the decision that a container loses CPUs until its files say so."},
+    MetricInfo{"corehold_scale_delay_overshoot_seconds", kHistogram, "",
+               "Time from the end of a container's delay until the runtime has taken the CPUs."},
     MetricInfo{"corehold_scale_delays_pending", kGauge, "",
                "Containers that have been told to leave CPUs and still hold them."},
     MetricInfo{"corehold_told_after_taken_total", kCounter, "",
-               "CPUs taken from a container before it was told; must stay 0."},
+               "Times that CPUs were taken from a container while its files listed them or before "
+               "its delay was over; must stay 0."},
     MetricInfo{"kubelet_admission_rejections_total", kCounter, "reason",
                "Pods refused for good, by reason."},
     MetricInfo{"kubelet_container_aligned_compute_resources_count", kCounter, "scope, boundary",

@@ -28,6 +28,8 @@ namespace {
 using Labels = prometheus::Labels;
 
 constexpr std::string_view kResizeDuration = "kubelet_pod_resize_duration_milliseconds";
+constexpr std::string_view kNotify = "corehold_scale_delay_notify_seconds";
+constexpr std::string_view kOvershoot = "corehold_scale_delay_overshoot_seconds";
 constexpr const char* kAdmissions = "kubelet_topology_manager_admission_requests_total";
 constexpr const char* kApiRequests = "corehold_api_requests_total";
 
@@ -51,6 +53,13 @@ prometheus::Histogram::BucketBoundaries grant_buckets() {
 // A resize that gives and takes nothing on the way is over within milliseconds; with a delay
 // or others to wait for it may take minutes.
 prometheus::Histogram::BucketBoundaries resize_buckets() { return doubling(1, 19); }
+
+// A file or a cpuset is written within a millisecond or so; what fails is tried again from a
+// second on.
+prometheus::Histogram::BucketBoundaries reaction_buckets() {
+  return {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+          0.1,    0.25,    0.5,    1,     2.5,    5,     10,   30};
+}
 
 // Series that are there from the start, so that a rate can be taken of their first increase.
 struct Series {
@@ -149,7 +158,8 @@ struct Metrics::Kept {
   std::map<std::string, prometheus::Family<prometheus::Counter>*, std::less<>> counters{};
   prometheus::Histogram* admission = nullptr;
   prometheus::Histogram* grant = nullptr;
-  prometheus::Histogram* resize = nullptr;
+  // What the manager observes, by name.
+  std::map<std::string, prometheus::Histogram*, std::less<>> observed{};
 
   void count(std::string_view name, const Labels& labels, double by = 1) {
     auto found = counters.find(name);
@@ -181,7 +191,11 @@ Metrics::Metrics() : kept_(std::make_unique<Kept>()) {
   kept_->admission =
       kept_->add_histogram("kubelet_topology_manager_admission_duration_ms", admission_buckets());
   // One that fails is tried until it succeeds, so there are no others.
-  kept_->resize = kept_->add_histogram(kResizeDuration, resize_buckets(), {{"success", "true"}});
+  kept_->observed[std::string(kResizeDuration)] =
+      kept_->add_histogram(kResizeDuration, resize_buckets(), {{"success", "true"}});
+  for (const std::string_view name : {kNotify, kOvershoot}) {
+    kept_->observed[std::string(name)] = kept_->add_histogram(name, reaction_buckets());
+  }
   kept_->grant = kept_->add_histogram("corehold_exclusive_grant_seconds", grant_buckets());
   for (const Series& series : first_series()) kept_->count(series.name, series.labels, 0);
 }
@@ -190,8 +204,9 @@ Metrics::~Metrics() = default;
 
 void Metrics::counted(const CountMetric& metric) {
   if (!metric.observed) return kept_->count(metric.name, metric.labels);
-  CHECK(metric.name == kResizeDuration);
-  kept_->resize->Observe(*metric.observed);
+  const auto found = kept_->observed.find(metric.name);
+  CHECK(found != kept_->observed.end());
+  found->second->Observe(*metric.observed);
 }
 
 void Metrics::stepped(std::span<const Command> commands, const Outcome& outcome, const Now& now,

@@ -161,6 +161,15 @@ TEST_F(MetricsTest, TheDurationOfAResizeIsObserved) {
   EXPECT_THAT(text(), HasSubstr("duration_milliseconds_count{success=\"true\"} 1\n"));
 }
 
+TEST_F(MetricsTest, HowPromptDelaysBeginAndEndIsObserved) {
+  metrics_.counted({.name = "corehold_scale_delay_notify_seconds", .observed = 0.0004});
+  metrics_.counted({.name = "corehold_scale_delay_overshoot_seconds", .observed = 0.002});
+  EXPECT_THAT(text(), HasSubstr("corehold_scale_delay_notify_seconds_bucket{le=\"0.00025\"} 0\n"));
+  EXPECT_THAT(text(), HasSubstr("corehold_scale_delay_notify_seconds_bucket{le=\"0.0005\"} 1\n"));
+  EXPECT_THAT(text(), HasSubstr("corehold_scale_delay_overshoot_seconds_sum 0.002\n"));
+  EXPECT_THAT(text(), HasSubstr("\ncorehold_told_after_taken_total 0\n"));
+}
+
 TEST_F(MetricsTest, DelaysUnderWayAreSeenInTheState) {
   Holding& holding = node_.bookings.cpus.pods["u1"]["main"];
   holding = {.assigned = cpus("2-5"), .promised = cpus("2"), .pending = cpus("2-3")};

@@ -63,6 +63,7 @@ class Shell {
   void exited(const ContainerRef& container, int attempt, const RuntimeExit& exit);
 
   const NodeState& node() const { return node_; }
+  Now now() const { return parts_.now(); }
   // How many steps there have been: what is shown of the node changes only with it.
   std::uint64_t version() const { return version_; }
 

@@ -6,6 +6,9 @@
 #include <tuple>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "manager/step.h"
 
 namespace corehold {
@@ -77,12 +80,26 @@ std::optional<ResizeView> resize_pending(const PodState& pod) {
 std::optional<ResizeView> resize_in_progress(const PodState& pod) {
   if (!is_resizing(pod.record)) return std::nullopt;
   ResizeView view{.since = pod.record.resize_began_at};
+  std::vector<std::string_view> errors;
+  for (const auto& [container, message] : pod.resize.errors) errors.push_back(message);
   // What is said while there is a wish is said of that.
-  if (!pod.record.wish && pod.resize.verdict) {
-    view.reason = "Error";
-    view.message = pod.resize.message;
-  }
+  if (!pod.record.wish && pod.resize.verdict) errors.push_back(pod.resize.message);
+  if (errors.empty()) return view;
+  view.reason = "Error";
+  view.message = fmt::format("{}", fmt::join(errors, "; "));
   return view;
+}
+
+// When the container loses what it was told it will.
+void count_down(CpuHolder& holder, const PodState& pod, const Now& now) {
+  const auto container = pod.containers.find(holder.container);
+  if (!holder.pending || container == pod.containers.end()) return;
+  const std::optional<ShrinkState>& shrink = container->second.shrink;
+  if (!shrink || shrink->after != *holder.pending || !shrink->told_at) return;
+  const SteadyTime left = *shrink->told_at + shrink->delay - now.steady;
+  holder.pending_for =
+      std::max(std::chrono::milliseconds{}, std::chrono::ceil<std::chrono::milliseconds>(left));
+  holder.pending_until = now.wall + *holder.pending_for;
 }
 
 std::vector<std::string> topology_words(const TopologyOptions& options) {
@@ -143,7 +160,7 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
                          .containers = container_views(pod, record.pod.containers)});
 }
 
-CpuMap cpu_map(const NodeState& node, const NodeFacts& facts) {
+CpuMap cpu_map(const NodeState& node, const NodeFacts& facts, const Now& now) {
   const NodeSetup& setup = facts.setup;
   const State& cpus = node.bookings.cpus;
   CpuMap map{.node = facts.name,
@@ -169,6 +186,7 @@ CpuMap cpu_map(const NodeState& node, const NodeFacts& facts) {
         holder.namespace_name = pod->second.record.pod.namespace_name;
         holder.pod = pod->second.record.pod.name;
         holder.since = pod->second.record.started_at;
+        count_down(holder, pod->second, now);
       }
       map.containers.push_back(std::move(holder));
     }

@@ -23,7 +23,8 @@ const PodState* find_pod(const NodeState& node, std::string_view namespace_name,
 
 boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::uint64_t version);
 
-CpuMap cpu_map(const NodeState& node, const NodeFacts& facts);
+// Countdowns are as of `now`.
+CpuMap cpu_map(const NodeState& node, const NodeFacts& facts, const Now& now);
 
 NodeView node_view(const NodeFacts& facts, std::uint64_t version);
 

@@ -124,7 +124,7 @@ TEST_F(ViewTest, MapsCpusToTheirHolders) {
         Assign{.container = {.pod = "u1", .container = "main"}, .cpus = *CpuSet::parse("2-3")});
   apply(node_.bookings.cpus, SetShared{.cpus = *CpuSet::parse("0-1,4-7")});
   node_.offline = *CpuSet::parse("7");
-  const CpuMap map = cpu_map(node_, facts_);
+  const CpuMap map = cpu_map(node_, facts_, {});
   ASSERT_EQ(map.containers.size(), 1U);
   EXPECT_EQ(map.containers[0].namespace_name, "n");
   EXPECT_EQ(map.containers[0].assigned.str(), "2-3");
@@ -134,8 +134,44 @@ TEST_F(ViewTest, MapsCpusToTheirHolders) {
   EXPECT_EQ(map.offline.str(), "7");
 }
 
+TEST_F(ViewTest, CountsDownToTheEndOfADelay) {
+  const ContainerRef ref{.pod = "u1", .container = "main"};
+  apply(node_.bookings.cpus, Assign{.container = ref, .cpus = *CpuSet::parse("2-3")});
+  apply(node_.bookings.cpus, SetShared{.cpus = *CpuSet::parse("0-1,4-7")});
+  apply(node_.bookings.cpus, Reassign{ref, *CpuSet::parse("2-5")});
+  apply(node_.bookings.cpus, SetShared{.cpus = *CpuSet::parse("0-1,6-7")});
+  apply(node_.bookings.cpus, SetPending{ref, *CpuSet::parse("2-3")});
+  ContainerState& state = node_.pods.at("u1").containers["main"];
+  state.shrink = ShrinkState{.after = *CpuSet::parse("2-3")};
+  const Now now{.steady = 100s, .wall = 5000s};
+  // Not told: nobody knows when it will be.
+  EXPECT_FALSE(cpu_map(node_, facts_, now).containers[0].pending_for.has_value());
+  state.shrink->told_at = 98s;
+  state.shrink->delay = 5s;
+  const CpuMap map = cpu_map(node_, facts_, now);
+  EXPECT_EQ(map.containers[0].pending->str(), "2-3");
+  EXPECT_EQ(map.containers[0].pending_for, 3000ms);
+  EXPECT_EQ(map.containers[0].pending_until, 5003s);
+  // Over, and not applied yet.
+  EXPECT_EQ(cpu_map(node_, facts_, {.steady = 200s}).containers[0].pending_for, 0ms);
+}
+
+TEST_F(ViewTest, ShowsWhatAResizeFailsAt) {
+  PodState& pod = node_.pods.at("u1");
+  pod.record.containers["main"].actual = Resources{};
+  pod.resize.errors = {{"", "cannot write"}, {"main", "cannot set"}};
+  const json::value shown = pod_json(pod, facts_, 1);
+  const json::array& conditions = shown.at("status").at("conditions").as_array();
+  const auto found = std::find_if(conditions.begin(), conditions.end(), [](const auto& each) {
+    return each.at("type") == "PodResizeInProgress";
+  });
+  ASSERT_NE(found, conditions.end());
+  EXPECT_EQ(found->at("reason"), "Error");
+  EXPECT_EQ(found->at("message"), "cannot write; cannot set");
+}
+
 TEST_F(ViewTest, TellsHowTheNodeIsSetUp) {
-  const CpuSettings settings = cpu_map(node_, facts_).settings;
+  const CpuSettings settings = cpu_map(node_, facts_, {}).settings;
   EXPECT_EQ(settings, (CpuSettings{.topology_policy = "restricted",
                                    .topology_scope = "pod",
                                    .topology_options = {"max-allowable-numa-nodes=16"},

@@ -28,6 +28,7 @@ json::object holder_json(const CpuHolder& holder) {
                       {"assigned", holder.assigned.str()},
                       {"promised", holder.promised.str()}};
   if (holder.pending) object["pending"] = holder.pending->str();
+  if (holder.pending_for) object["pendingMilliseconds"] = holder.pending_for->count();
   if (holder.pending_until.count() != 0) {
     object["pendingUntil"] = micro_time_text(holder.pending_until);
   }
@@ -47,6 +48,9 @@ Result<CpuHolder> holder_from_json(const json::value& value, const Path& path) {
   holder.promised = TRY(cpus_field(*object, path, "promised"));
   if (field(*object, "pending") != nullptr) {
     holder.pending = TRY(cpus_field(*object, path, "pending"));
+  }
+  if (field(*object, "pendingMilliseconds") != nullptr) {
+    holder.pending_for = milliseconds{TRY(integer_field(*object, path, "pendingMilliseconds", 0))};
   }
   holder.pending_until = TRY(time_field(*object, path, "pendingUntil"));
   holder.numa = TRY(nodes_field(*object, path, "numaNodes"));

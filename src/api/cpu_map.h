@@ -28,10 +28,13 @@ struct CpuHolder {
   std::string container{};
   CpuSet assigned{};
   CpuSet promised{};
-  std::optional<CpuSet> pending{};            // what will be left of assigned, while that is due
-  std::chrono::milliseconds pending_until{};  // since the Unix epoch; zero: not known
-  NodeSet numa{};                             // the NUMA nodes of its CPUs
-  std::chrono::milliseconds since{};          // since the Unix epoch; zero: not known
+  std::optional<CpuSet> pending{};  // what will be left of assigned, while that is due
+  // The delay, once the container has been told: what is left of it, and when that is over,
+  // since the Unix epoch by the node's clock; zero: it has not.
+  std::optional<std::chrono::milliseconds> pending_for{};
+  std::chrono::milliseconds pending_until{};
+  NodeSet numa{};                     // the NUMA nodes of its CPUs
+  std::chrono::milliseconds since{};  // since the Unix epoch; zero: not known
 
   // CPUs beyond those promised; and those that a shrink under way takes, all of them grown.
   CpuSet grown() const { return assigned - promised; }

@@ -29,6 +29,7 @@ CpuHolder any_holder(const Topology& machine) {
   holder.assigned = random_subset(chance, machine, machine.cpus());
   holder.promised = random_subset(chance, machine, holder.assigned);
   if (chance(0, 1) == 1) holder.pending = holder.promised;
+  if (chance(0, 1) == 1) holder.pending_for = std::chrono::milliseconds{chance(0, 10000)};
   holder.pending_until = any_time();
   holder.numa = machine.nodes_of(holder.assigned);
   holder.since = any_time();

@@ -10,6 +10,7 @@
 #include "api/field_errors.h"
 #include "api/json_look.h"
 #include "api/patch_body.h"
+#include "api/pod_annotations.h"
 #include "api/pod_defaults.h"
 #include "api/pod_validation.h"
 #include "api/typed_reader.h"
@@ -71,6 +72,7 @@ ApiResult<json::object> prepare_new_pod(const json::object& body, const NewPodRe
   }
   pod = std::move(whole.object);
   FieldErrors errors;
+  check_own_annotations({}, pod, errors);
   check_pod(pod, rules, errors);
   if (!look_array(pod, {"spec", "ephemeralContainers"}).empty()) {
     errors.forbidden(ErrorPath("spec") / "ephemeralContainers", "cannot be set on create");

@@ -2,6 +2,7 @@
 #include "api/pod_create.h"
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@ namespace {
 namespace json = boost::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class NewPod : public testing::Test {
  protected:
@@ -161,8 +163,55 @@ TEST_F(NewPod, MayNotAskForItsCpusInAVariable) {
     rules_.assigned_resources = gate;
     with(R"("env":[{"name":"C","valueFrom":{"resourceFieldRef":{"resource":"assigned.cpuset"}}}])");
     ASSERT_EQ(refusal_.causes.size(), 1U);
-    EXPECT_EQ(refusal_.causes[0].reason, "FieldValueNotSupported");
+    EXPECT_EQ(refusal_.causes[0].reason, "FieldValueInvalid");
+    EXPECT_THAT(
+        causes(),
+        ElementsAre("spec.containers[0].env[0].valueFrom.resourceFieldRef.resource: Invalid "
+                    "value: \"assigned.cpuset\": an environment variable could never "
+                    "change; ask for it in a downwardAPI volume, or for both files with "
+                    "the annotation corehold.dev/podinfo"));
   }
+}
+
+TEST_F(NewPod, MayAskForItsCpusByAnAnnotation) {
+  const auto asking = [&](const std::string& directory, const std::string& mounts = "[]") {
+    return create(fmt::format(
+        R"({{"metadata":{{"name":"p","annotations":{{"corehold.dev/podinfo":"{}"}}}},"spec":{{
+            "volumes":[{{"name":"v","emptyDir":{{}}}}],
+            "containers":[{{"name":"a","image":"i","volumeMounts":{}}}]}}}})",
+        directory, mounts));
+  };
+  EXPECT_FALSE(asking("/etc/podinfo").empty());
+  EXPECT_FALSE(asking("/etc/podinfo", R"([{"name":"v","mountPath":"/etc"}])").empty());
+  asking("/");
+  EXPECT_THAT(causes(),
+              ElementsAre("metadata.annotations[corehold.dev/podinfo]: Invalid value: \"/\": "
+                          "\"/\" is not an absolute path below / without \".\", \"..\" and "
+                          "needless slashes, such as /etc/podinfo"));
+  asking("/etc/podinfo", R"([{"name":"v","mountPath":"/etc/podinfo/"}])");
+  EXPECT_THAT(causes(),
+              ElementsAre("metadata.annotations[corehold.dev/podinfo]: Invalid value: "
+                          "\"/etc/podinfo\": container a mounts a volume on /etc/podinfo/: choose "
+                          "another directory"));
+}
+
+TEST_F(NewPod, MayHaveADelayOfItsOwnWithinTheBounds) {
+  const auto with_delay = [this](const std::string& delay) {
+    create(R"({"metadata":{"name":"p","annotations":{"corehold.dev/scale-delay":")" + delay +
+           R"("}},"spec":{"containers":[{"name":"a","image":"i"}]}})");
+    return causes();
+  };
+  for (const char* good : {"off", "0s", "500ms", "1.5s", "10s"}) {
+    EXPECT_THAT(with_delay(good), IsEmpty()) << good;
+  }
+  for (const char* bad : {"", "5", "-1s", "11s", "on", "soon", "0.5ms"}) {
+    EXPECT_EQ(with_delay(bad).size(), 1U) << bad;
+  }
+  EXPECT_THAT(
+      with_delay("20s"),
+      ElementsAre(R"(metadata.annotations[corehold.dev/scale-delay]: Invalid value: "20s": )"
+                  R"("20s" is longer than 10s; write "off" or 0s to 10s, as in "5s", )"
+                  R"("500ms" or "1.5s")"));
 }
 
 TEST_F(NewPod, IsToldAllItsMistakesInTheOrderOfTheFields) {

@@ -12,6 +12,7 @@
 #include "api/field_errors.h"
 #include "api/json_edit.h"
 #include "api/json_look.h"
+#include "api/pod_annotations.h"
 #include "api/pod_defaults.h"
 #include "api/pod_resize.h"
 #include "api/pod_validation.h"
@@ -171,6 +172,7 @@ ApiResult<json::object> prepare_pod_update(const json::object& old, const json::
   json::object& metadata = made_object(pod, "metadata");
   copy_field(look_object_or_empty(before, {"metadata"}), metadata, "namespace");
   carry_metadata(look_object_or_empty(before, {"metadata"}), metadata, errors);
+  check_own_annotations(before, pod, errors);
   const json::object& old_spec = look_object_or_empty(before, {"spec"});
   const bool is_changed = !same_spec(old_spec, look_object_or_empty(pod, {"spec"}));
   // A spec that was accepted once stays so, whatever the rules are now.

@@ -267,5 +267,26 @@ TEST(NodeChange, MayTaintAndCordon) {
   EXPECT_EQ(refused.error().causes.size(), 2U) << refused.error().message;
 }
 
+TEST_F(PodChange, OfItsDelayStaysWithinTheBounds) {
+  constexpr const char* kDelay = "corehold.dev/scale-delay";
+  for (const PodPath path : {PodPath::kObject, PodPath::kStatus}) {
+    metadata()["annotations"] = {{kDelay, "2s"}};
+    EXPECT_EQ(change(path).at("metadata").at("annotations").at(kDelay), "2s");
+    metadata()["annotations"] = {{kDelay, "2m"}};
+    change(path);
+    ASSERT_EQ(refusal_.causes.size(), 1U);
+    EXPECT_EQ(refusal_.causes[0].field, "metadata.annotations[corehold.dev/scale-delay]");
+    EXPECT_THAT(refusal_.causes[0].message, HasSubstr(R"("2m" has no unit of seconds)"));
+  }
+}
+
+TEST_F(PodChange, LeavesADelayThatNobodyCanReadWhereItIs) {
+  const json::value bad{{"corehold.dev/scale-delay", "soon"}};
+  old_["metadata"].as_object()["annotations"] = bad;
+  metadata()["annotations"] = bad;
+  metadata()["labels"].as_object()["a"] = "c";
+  EXPECT_EQ(change(PodPath::kObject).at("metadata").at("labels").at("a"), "c");
+}
+
 }  // namespace
 }  // namespace corehold

@@ -92,6 +92,10 @@ void check_assigned(const json::object& field, const json::object& spec, const E
   }
 }
 
+constexpr std::string_view kNeverChanges =
+    "an environment variable could never change; ask for it in a downwardAPI volume, or for both "
+    "files with the annotation corehold.dev/podinfo";
+
 }  // namespace
 
 void check_field_ref(const json::object& field, DownwardUse use, const ErrorPath& path,
@@ -145,6 +149,7 @@ void check_resource_field_ref(const json::object& field, DownwardUse use, const 
     if (rules.assigned_resources) check_assigned(field, spec, path, errors);
     return;
   }
+  if (is_assigned(resource)) return errors.invalid(path / "resource", resource, kNeverChanges);
   if (use == DownwardUse::kVolume && look_text(field, {"containerName"}).empty()) {
     errors.required(path / "containerName");
   } else if (resource.empty()) {

@@ -86,10 +86,25 @@ std::string age_or_dash(milliseconds since, milliseconds now) {
   return since.count() == 0 ? "-" : age_text(now - since);
 }
 
+std::optional<milliseconds> delay_left(const CpuHolder& holder, milliseconds now) {
+  if (!holder.pending) return std::nullopt;
+  // By the node's own clock, if it says so: that here may be another.
+  const milliseconds left = holder.pending_for.value_or(holder.pending_until - now);
+  return left.count() > 0 ? std::optional(left) : std::nullopt;
+}
+
+std::string left_text(milliseconds left) {
+  constexpr milliseconds kTenth{100};
+  const auto tenths = std::max<std::int64_t>(0, (left + kTenth - milliseconds{1}) / kTenth);
+  if (tenths < 10) return fmt::format("0.{}s", tenths);
+  return age_text(std::chrono::ceil<std::chrono::seconds>(left));
+}
+
 std::string pending_text(const CpuHolder& holder, milliseconds now) {
   if (!holder.pending) return "-";
-  if (holder.pending_until <= now) return shown(*holder.pending);
-  return fmt::format("{} in {}", shown(*holder.pending), age_text(holder.pending_until - now));
+  const auto left = delay_left(holder, now);
+  return left ? fmt::format("{} in {}", shown(*holder.pending), left_text(*left))
+              : shown(*holder.pending);
 }
 
 std::string alignment_text(const CpuMap& map, const CpuSet& cpus) {

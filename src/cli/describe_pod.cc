@@ -273,10 +273,9 @@ class PodReading {
     for (Row& row : set_rows(lines)) rows.push_back(std::move(row));
     if (holder.pending) {
       const CpuSet leaving = holder.assigned - *holder.pending;
+      const auto left = delay_left(holder, page_.now);
       rows.back()[1] += fmt::format(" will be left; {} go{}", shown(leaving),
-                                    holder.pending_until > page_.now
-                                        ? " in " + age_text(holder.pending_until - page_.now)
-                                        : "");
+                                    left ? " in " + left_text(*left) : "");
     } else {
       rows.push_back({"pending", "-"});
     }

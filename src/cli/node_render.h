@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ Paint cpus_paint(const CpuMap& map);
 std::vector<SetLine> pool_lines(const CpuMap& map);
 // How long ago that was: "3h"; "-" for what is not known.
 std::string age_or_dash(std::chrono::milliseconds since, std::chrono::milliseconds now);
+// What is left of the delay of a shrink; no value: there is none, or it has not begun. As text
+// "4s", the last second begun counted, and tenths of one below that: "0.4s".
+std::optional<std::chrono::milliseconds> delay_left(const CpuHolder& holder,
+                                                    std::chrono::milliseconds now);
+std::string left_text(std::chrono::milliseconds left);
 // "2-3 in 4s", "2-3", "-".
 std::string pending_text(const CpuHolder& holder, std::chrono::milliseconds now);
 // How the CPUs of a container lie on the machine: "core, L3, NUMA, socket".

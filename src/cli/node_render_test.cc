@@ -179,6 +179,21 @@ TEST(PodsTable, SaysWhatRunsWhere) {
   expect_golden("pods.txt", render_pods_table(pods, small_map(), kNow));
 }
 
+TEST(DelayText, CountsTheSecondThatHasBegunAndTenthsOfTheLast) {
+  const std::pair<int, const char*> cases[] = {{10'000, "10s"}, {4000, "4s"}, {3001, "4s"},
+                                               {1000, "1s"},    {950, "1s"},  {900, "0.9s"},
+                                               {801, "0.9s"},   {1, "0.1s"}};
+  for (const auto& [left, text] : cases) {
+    EXPECT_EQ(left_text(std::chrono::milliseconds(left)), text) << left;
+  }
+  CpuHolder shrinking = holder("a/b", "main", "2-5");
+  EXPECT_FALSE(delay_left(shrinking, kNow));
+  shrinking.pending = cpus("2-3");
+  EXPECT_FALSE(delay_left(shrinking, kNow)) << "it has not been told";
+  shrinking.pending_until = kNow + seconds{2};
+  EXPECT_EQ(delay_left(shrinking, kNow), seconds{2});
+}
+
 TEST(EventsTable, HasTheLatestLast) {
   const EventView started{.kind = "Pod",
                           .namespace_name = "db",

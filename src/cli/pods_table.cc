@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -16,9 +17,22 @@ using std::chrono::milliseconds;
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : on_one_line(text); }
 
-std::string cpus_of(const PodSummary& pod, const CpuSet& held) {
-  if (!held.empty()) return shown(held);
-  return pod.phase == "Running" ? "shared" : "-";
+// "2-5", "2-5 -> 2-3 in 4s" while some are about to leave, "shared" or "-".
+std::string cpus_of(const PodSummary& pod, const CpuMap& map, milliseconds now) {
+  CpuSet held;
+  CpuSet leaving;
+  std::optional<milliseconds> left;  // of the first that ends
+  for (const CpuHolder& holder : map.containers) {
+    if (holder.uid != pod.uid) continue;
+    held |= holder.assigned;
+    leaving |= holder.leaving();
+    const auto own = delay_left(holder, now);
+    if (own && (!left || *own < *left)) left = own;
+  }
+  if (held.empty()) return pod.phase == "Running" ? "shared" : "-";
+  if (leaving.empty()) return shown(held);
+  return fmt::format("{} -> {}{}", shown(held), shown(held - leaving),
+                     left ? " in " + left_text(*left) : "");
 }
 
 std::string lower(std::string text) {
@@ -50,7 +64,7 @@ Row pod_row(const PodSummary& pod, const CpuMap& map, milliseconds now, Detail d
           fmt::format("{}/{}", pod.ready, pod.containers),
           or_dash(pod.status),
           std::to_string(pod.restarts),
-          cpus_of(pod, held),
+          cpus_of(pod, map, now),
           age_or_dash(pod.created_at, now)};
   if (detail == Detail::kWide) {
     row.insert(row.end(),

@@ -5,36 +5,30 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "api/cpu_map.h"
 #include "api/json_look.h"
-#include "api/time_text.h"
 #include "base/code.h"
 #include "cli/agent_client.h"
 #include "cli/cli.h"
-#include "cli/get_show.h"
 #include "cli/output.h"
 #include "cli/plan_text.h"
 #include "cli/resize_progress.h"
+#include "cli/resize_wait.h"
 #include "cli/resize_words.h"
 #include "cli/text_table.h"
 #include "cli/usage.h"
 #include "pod/pod_json.h"
-#include "sys/clock.h"
 
 namespace corehold {
 namespace {
 
 namespace json = boost::json;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Stage = ResizeProgress::Stage;
 
 constexpr const char* kFooter =
     "POD is NAME or NAMESPACE/NAME. Its containers go on running. The request becomes N, and a\n"
@@ -50,17 +44,14 @@ constexpr const char* kFooter =
     "\n"
     "The exit code is 0 when the resize is asked for, or with --wait is done; 1 when it is "
     "refused,\n"
-    "Infeasible or not done in time. It stays asked for until something else is.\n"
+    "Infeasible or not done in time. It stays asked for until something else is. With --wait CPUs\n"
+    "that are about to leave are told with the time they have left; an agent that is restarted\n"
+    "meanwhile is waited for, a minute when there is no --timeout.\n"
     "\n"
     "Examples:\n"
     "  corehold resize pod web --cpu 4\n"
     "  corehold resize pod db/pg-0 -c postgres --cpu 8 --memory 16Gi --wait\n"
     "  corehold resize pod web -c main --cpu 2 -c proxy --cpu 4 --wait --timeout 30";
-
-// The longest pause between two looks at the pod.
-constexpr milliseconds kLongestPause{200};
-// What is in progress for longer is worth a word.
-constexpr milliseconds kPatience{1000};
 
 struct Arguments {
   AgentAddress agent{};
@@ -175,142 +166,6 @@ Result<ResizeRequest> request_for(const Pod& pod, const std::vector<Change>& cha
   return request;
 }
 
-// "main has 2-5", and what of it leaves when; "": nobody has CPUs of its own.
-std::string holdings_text(const CpuMap& map, std::string_view uid,
-                          const std::vector<WantedAmount>& wanted) {
-  std::vector<std::string> parts;
-  for (const CpuHolder& holder : map.containers) {
-    const bool is_meant = holder.uid == uid &&
-                          std::any_of(wanted.begin(), wanted.end(), [&](const WantedAmount& each) {
-                            return each.container == holder.container;
-                          });
-    if (!is_meant) continue;
-    std::string part = fmt::format("{} has {}", holder.container, shown(holder.assigned));
-    if (!holder.leaving().empty()) {
-      part += fmt::format(", of which {} will leave", holder.leaving().str());
-      const milliseconds left = holder.pending_until - wall_now();
-      if (left.count() > 0) part += fmt::format(" in {}", age_text(left));
-    }
-    parts.push_back(std::move(part));
-  }
-  return on_one_line(fmt::format("{}", fmt::join(parts, "; ")));
-}
-
-// Follows a resize that has been asked for.
-class Waiting {
- public:
-  // The referred must outlive it.
-  Waiting(const AgentClient& client, const PodName& pod, const ResizeRequest& request,
-          std::string uid)
-      : client_(client), pod_(pod), request_(request), uid_(std::move(uid)) {}
-
-  int run(seconds timeout) {
-    const milliseconds began = steady_now();
-    milliseconds pause{5};
-    for (;;) {
-      const auto now = look();
-      if (!now) return fail(now.error());
-      if (now->is_over()) return finish(*now);
-      say(*now);
-      if (timeout.count() > 0 && steady_now() - began >= timeout) {
-        complain(fmt::format("pod {} is not resized after {}: {}; it stays asked for",
-                             display_name(pod_), age_text(timeout), last_));
-        return kExitFailed;
-      }
-      std::this_thread::sleep_for(pause);
-      pause = std::min(pause * 2, kLongestPause);
-    }
-  }
-
-  // What the node has said already, for who does not wait.
-  int tell_first(const ResizeProgress& first) {
-    if (first.stage == Stage::kInfeasible) return refuse(first);
-    if (first.stage == Stage::kDeferred) say(first);
-    return kExitDone;
-  }
-
- private:
-  Result<ResizeProgress> look() const {
-    const ApiAnswer answer =
-        TRY(client_.ask({.target = pods_target(pod_.namespace_name, pod_.name)}));
-    if (answer.failure && answer.failure->reason == StatusReason::kNotFound) {
-      return ResizeProgress{.stage = Stage::kEnded};
-    }
-    if (answer.failure) return error_of(*answer.failure);
-    const json::object& pod = as_object_or_empty(answer.body);
-    if (look_text(pod, {"metadata", "uid"}) != uid_) return ResizeProgress{.stage = Stage::kEnded};
-    return resize_progress(pod, request_.wanted);
-  }
-
-  std::string holdings() const {
-    const auto map = fetch_map(client_);
-    return map ? holdings_text(*map, uid_, request_.wanted) : "";
-  }
-
-  std::string text_of(const ResizeProgress& now) const {
-    switch (now.stage) {
-      case Stage::kDeferred:
-        return "Deferred: " + on_one_line(now.message);
-      case Stage::kInProgress: {
-        if (!now.message.empty()) return "in progress: " + on_one_line(now.message);
-        const std::string who = holdings();
-        return who.empty() ? "in progress" : "in progress: " + who;
-      }
-      default:
-        return "not decided yet";
-    }
-  }
-
-  // Once for each turn it takes.
-  void say(const ResizeProgress& now) {
-    if (said_ && *said_ == now) return;
-    if (!seen_ || *seen_ != now) {
-      seen_ = now;
-      seen_at_ = steady_now();
-      last_ = text_of(now);
-    }
-    const bool is_short = now.message.empty() && steady_now() - seen_at_ < kPatience;
-    if (now.stage == Stage::kUndecided || is_short) return;
-    said_ = now;
-    last_ = text_of(now);
-    complain(last_);
-  }
-
-  int refuse(const ResizeProgress& now) const {
-    complain(fmt::format("pod {}: Infeasible: {}", display_name(pod_), on_one_line(now.message)));
-    return kExitFailed;
-  }
-
-  int finish(const ResizeProgress& now) const {
-    const std::string who = on_one_line(display_name(pod_));
-    switch (now.stage) {
-      case Stage::kDone: {
-        const std::string cpus = holdings();
-        return answer(fmt::format("pod {} resized{}\n", who, cpus.empty() ? "" : ": " + cpus));
-      }
-      case Stage::kNotRunning:
-        return answer(fmt::format("pod {} does not run yet and will start with it\n", who));
-      case Stage::kInfeasible:
-        return refuse(now);
-      case Stage::kReplaced:
-        complain(fmt::format("pod {}: something else has been asked for since", who));
-        return kExitFailed;
-      default:
-        complain(fmt::format("pod {} has ended, or is about to", who));
-        return kExitFailed;
-    }
-  }
-
-  const AgentClient& client_;
-  const PodName& pod_;
-  const ResizeRequest& request_;
-  std::string uid_;
-  std::optional<ResizeProgress> seen_{};  // at the last look
-  milliseconds seen_at_{};                // when it began to look so
-  std::optional<ResizeProgress> said_{};
-  std::string last_{};
-};
-
 Result<Pod> fetch_pod(const AgentClient& client, const PodName& name) {
   const json::value found = TRY(client.get(pods_target(name.namespace_name, name.name)));
   if (!found.is_object()) return Error{Code::kCorrupt, "the agent's answer is no pod"};
@@ -330,9 +185,11 @@ int send(const AgentClient& client, const PodName& name, const ResizeRequest& re
       answer(fmt::format("pod {} asked for: {}\n", on_one_line(display_name(name)), request.told));
   if (written != kExitDone) return written;
   const json::object& pod = as_object_or_empty(sent->body);
-  Waiting waiting(client, name, request, std::string(look_text(pod, {"metadata", "uid"})));
-  if (arguments.wait) return waiting.run(seconds(arguments.timeout));
-  return waiting.tell_first(resize_progress(pod, request.wanted));
+  const AskedResize asked{.pod = name,
+                          .uid = std::string(look_text(pod, {"metadata", "uid"})),
+                          .wanted = request.wanted};
+  if (arguments.wait) return wait_for_resize(client, asked, seconds(arguments.timeout));
+  return tell_resize(asked, resize_progress(pod, request.wanted));
 }
 
 int run(const Arguments& arguments) {

@@ -10,7 +10,9 @@
 
 #include "api/patch.h"
 #include "cli/client_testing.h"
+#include "cli/live_line.h"
 #include "cli/testing.h"
+#include "sys/clock.h"
 
 namespace corehold {
 namespace {
@@ -45,6 +47,7 @@ struct Turn {
   std::string message{};
   bool in_progress = false;
   bool leaving = false;  // CPUs are about to be taken
+  int left = 0;          // then, in milliseconds; 0: that is not known
   bool done = false;
 };
 
@@ -80,6 +83,8 @@ FakeAgent::Handler taking(std::vector<Turn> turns, const std::string& manifest =
       if (asked && turns[at].leaving) {
         map.containers[0].assigned = *CpuSet::parse("2-5");
         map.containers[0].pending = *CpuSet::parse("2-3");
+        const std::chrono::milliseconds left(turns[at].left);
+        if (left.count() > 0) map.containers[0].pending_until = wall_now() + left;
       }
       return exchange->answer(ok(to_json(map)));
     }
@@ -205,6 +210,30 @@ TEST(Resize, TellsWhichCpusWillLeave) {
   EXPECT_NE(outcome.text.find("corehold: in progress: main has 2-5, of which 4-5 will leave\n"),
             std::string::npos)
       << outcome.text;
+}
+
+TEST(Resize, TellsOfEachDelayOnceWhereLinesCannotChange) {
+  std::vector<Turn> turns{{}};
+  for (const int left : {2950, 2900, 2800, 9950, 9900, 800}) {
+    turns.push_back({.in_progress = true, .leaving = true, .left = left});
+  }
+  turns.push_back({.done = true});
+  const FakeAgent agent(taking(turns));
+  const Outcome outcome = resize(agent, "web --cpu 2 --wait");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.text,
+            "pod default/web asked for: main cpu 2 -> 2\n"
+            "corehold: in progress: main has 2-5, of which 4-5 will leave in 3s\n"
+            "corehold: in progress: main has 2-5, of which 4-5 will leave in 10s\n"
+            "corehold: in progress: main has 2-5, of which 4-5 will leave in 0.8s\n"
+            "pod default/web resized: main has 2-5\n");
+}
+
+TEST(LiveLine, IsNoLongerThanTheTerminalIsWide) {
+  EXPECT_EQ(fitted("abc", 5), "abc");
+  EXPECT_EQ(fitted("abcdef", 5), "abcde");
+  EXPECT_EQ(fitted("\u00e4\u00f6\u00fcx", 3), "\u00e4\u00f6\u00fc") << "characters, not bytes";
+  EXPECT_EQ(fitted("", 5), "");
 }
 
 TEST(Resize, InfeasibleIsAFailureWhetherItWaitsOrNot) {

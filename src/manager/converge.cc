@@ -6,14 +6,25 @@
 #include <fmt/format.h>
 
 #include "manager/cpusets.h"
+#include "manager/delay.h"
 #include "manager/facts.h"
 #include "manager/lifecycle.h"
 #include "manager/placement.h"
 #include "manager/resize_course.h"
+#include "manager/resize_events.h"
 #include "manager/saving.h"
+#include "manager/taking.h"
 
 namespace corehold {
 namespace {
+
+// Whether the files of the pod say something else of it than it does. Of an edit nothing is said
+// before it is in the store; of an amount granted, before the container has it, unless the CPUs
+// that it keeps are told.
+bool is_outdated(const PodState& pod) {
+  if (pod.told_of.texts != pod.version.texts && !pod.edit) return true;
+  return pod.told_of.grants != pod.version.grants && !is_resizing(pod.record);
+}
 
 void tell_pods(Turn& turn) {
   for (auto& [uid, pod] : turn.node.pods) {
@@ -22,14 +33,16 @@ void tell_pods(Turn& turn) {
     // before the pod is saved.
     const bool is_resized = pod.record.wish || is_resizing(pod.record);
     if (!pod.told && !pod.saved && is_resized) continue;
-    // Only a resize changes what was told once.
-    if (pod.told && !is_resizing(pod.record)) continue;
+    const bool outdated = is_outdated(pod);
+    // Else only a resize changes what was told once.
+    if (pod.told && !outdated && !is_resizing(pod.record)) continue;
     AssignedByContainer shown;
     for (const auto& [name, container] : pod.containers) {
       shown[name] = shown_cpus(turn.rules, turn.node, {uid, name}, pod);
     }
-    if (pod.told == shown) continue;
+    if (pod.told == shown && !outdated) continue;
     pod.telling = shown;
+    pod.telling_of = pod.version;
     turn.emit(WritePodInfo{.uid = uid, .assigned = std::move(shown)});
   }
 }
@@ -41,15 +54,21 @@ void on_podinfo_written(Turn& turn, const PodInfoWritten& command) {
   if (pod == nullptr || !pod->telling) return;
   const auto written = std::exchange(pod->telling, std::nullopt);
   if (!command.error) {
+    watch_files(turn, *pod, *written);
     pod->told = written;
+    pod->told_of = pod->telling_of;
     pod->tell_failures = 0;
+    clear_resize_error(*pod, "");
     return;
   }
+  watch_failed_files(*pod, *written);
   // What the files say now is not known.
   pod->told.reset();
   pod->tell_waits = true;
-  turn.warn({command.uid, ""}, "FailedPodInfo",
-            fmt::format("cannot write the pod's files: {}", command.error->message));
+  const std::string message =
+      fmt::format("cannot write the pod's files: {}", command.error->message);
+  turn.warn({command.uid, ""}, "FailedPodInfo", message);
+  report_resize_error(turn, {command.uid, ""}, message);
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kRetry, {command.uid, ""}},
                        .after = retry_delay(++pod->tell_failures)});
 }

@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "manager/delay.h"
 #include "manager/facts.h"
+#include "manager/resize_events.h"
+#include "manager/taking.h"
 
 namespace corehold {
 namespace {
@@ -49,10 +52,29 @@ void set_cpuset(Turn& turn, const ContainerRef& ref, ContainerState& state) {
   state.asked = *wanted;
   state.asked_terms = terms;
   state.touched = true;
+  watch_asked(turn, state);
   turn.emit(SetCpuset{.container = ref,
                       .cpus = *wanted,
                       .mems = wanted_mems(turn.rules, node, ref),
                       .terms = terms});
+}
+
+// The runtime has it on these CPUs.
+void put(Turn& turn, const ContainerRef& ref, ContainerState& state, const CpuSet& cpus) {
+  note_overshoot(turn, state, cpus);
+  watch_taken(turn, ref, state, cpus);
+  state.confirmed = cpus;
+  watch_placed(turn.node, ref, state);
+}
+
+// Says where a container that is being resized runs from now on.
+void note_applied(Turn& turn, const ContainerRef& ref, const ContainerState& state,
+                  const CpuSet& cpus) {
+  if (state.confirmed == cpus || turn.node.durable.find(ref) == nullptr) return;
+  if (!turn.node.pods.at(ref.pod).record.containers.at(ref.container).actual) return;
+  turn.note(ref, "CpusetApplied",
+            fmt::format("container {} runs on CPUs {}, before that on {}", ref.container,
+                        cpus.str(), state.confirmed.str()));
 }
 
 // Whether a new limit comes with a restart, however much memory it uses now.
@@ -66,9 +88,14 @@ bool restarts_for_memory(const Turn& turn, const ContainerRef& ref) {
 }  // namespace
 
 void on_cpuset_applied(Turn& turn, const CpusetApplied& command) {
-  ContainerState* state = asked_for(turn, command.container, command.cpus);
+  const ContainerRef& ref = command.container;
+  ContainerState* state = asked_for(turn, ref, command.cpus);
   if (state == nullptr) return;
-  if (turn.rules.pins_cpus) state->confirmed = command.cpus;
+  if (turn.rules.pins_cpus) {
+    note_applied(turn, ref, *state, command.cpus);
+    put(turn, ref, *state, command.cpus);
+  }
+  clear_resize_error(turn.node.pods.at(ref.pod), ref.container);
   state->asked.reset();
   state->terms = std::exchange(state->asked_terms, std::nullopt);
   state->strayed.reset();
@@ -84,9 +111,10 @@ void on_cpuset_failed(Turn& turn, const CpusetFailed& command) {
     return on_cpuset_applied(turn, {.container = command.container, .cpus = command.cpus});
   }
   if (is_placed && turn.rules.pins_cpus) {
-    state->confirmed = command.cpus;
+    put(turn, command.container, *state, command.cpus);
     state->strayed.reset();
   } else {
+    watch_taken(turn, command.container, *state, command.cpus);
     // How far it got is not known.
     state->confirmed |= command.cpus;
   }
@@ -96,13 +124,14 @@ void on_cpuset_failed(Turn& turn, const CpusetFailed& command) {
   state->touched = true;
   state->cpuset_waits = true;
   if (is_placed) {
-    turn.warn(command.container, "ResizeError",
-              fmt::format("Pod resize error: {}", command.error.message));
+    report_resize_error(turn, command.container, command.error.message);
   } else {
+    const std::string message =
+        fmt::format("cannot set the CPUs of container {} to {}: {}", command.container.container,
+                    command.cpus.str(), command.error.message);
     turn.emit(CountMetric{"corehold_cpuset_apply_failures_total", {}});
-    turn.warn(command.container, "FailedCpuset",
-              fmt::format("cannot set the CPUs of container {} to {}: {}",
-                          command.container.container, command.cpus.str(), command.error.message));
+    turn.warn(command.container, "FailedCpuset", message);
+    report_resize_error(turn, command.container, message);
   }
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kRetry, command.container},
                        .after = retry_delay(++state->cpuset_failures)});

@@ -163,6 +163,10 @@ const ContainerResize* shrink_of(const PodState& pod, const std::string& contain
   return nullptr;
 }
 
+bool is_due(const ContainerState& state, const ContainerResize& shrink) {
+  return state.shrink && state.shrink->is_due && state.shrink->after == shrink.after;
+}
+
 AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const ContainerRef& ref,
                         const PodState& pod) {
   const auto own = own_cpus(node, ref);
@@ -198,7 +202,7 @@ std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const NodeState& no
       // What it has left already it is not given back.
       CpuSet kept = shrink->after;
       const ContainerState& state = pod->second.containers.at(ref.container);
-      if (state.due != shrink->after) kept |= state.confirmed;
+      if (!is_due(state, *shrink)) kept |= state.confirmed;
       cpus &= kept;
     }
   }

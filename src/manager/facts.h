@@ -65,6 +65,9 @@ bool is_nobody_else_on(const NodeState& node, const ContainerRef& ref, const Cpu
 // The container's part in the resize that is under way, if it is to lose CPUs in it; null: not.
 const ContainerResize* shrink_of(const PodState& pod, const std::string& container);
 
+// Whether it was told of this shrink, and its delay is over.
+bool is_due(const ContainerState& state, const ContainerResize& shrink);
+
 // What the container is to be told are its own CPUs: those that it will keep, and of those
 // that it gets the ones it can run on already.
 AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const ContainerRef& ref,

@@ -8,6 +8,7 @@
 
 #include "manager/facts.h"
 #include "manager/saving.h"
+#include "manager/taking.h"
 
 namespace corehold {
 namespace {
@@ -90,7 +91,7 @@ void arm_kill_timer(Turn& turn, const std::string& uid, PodState& pod) {
     pod.stopping_since = turn.now.steady - std::clamp<milliseconds>(passed, milliseconds{}, grace);
   }
   pod.kill_after = grace;
-  const milliseconds left = *pod.stopping_since + grace - turn.now.steady;
+  const auto left = std::chrono::ceil<milliseconds>(*pod.stopping_since + grace - turn.now.steady);
   if (left <= milliseconds{}) {
     on_kill_timer(turn, uid);
     return;
@@ -174,6 +175,7 @@ void record_exit(Turn& turn, const ContainerRef& ref, Exit exit) {
   state.terminating = false;
   state.touched = true;
   state.cpuset_failures = 0;
+  state.taking.own.clear();
   mark_changed(pod);
   if (again && !resized) back_off(turn, ref, state, exit);
 }
@@ -190,6 +192,7 @@ void on_started(Turn& turn, const ContainerStarted& command) {
   state->asked.reset();
   state->terms = std::exchange(state->asked_terms, std::nullopt);
   state->touched = true;
+  watch_placed(turn.node, ref, *state);
   record.attempt = command.attempt;
   record.started_at = turn.now.wall;
   mark_changed(pod);

@@ -104,6 +104,38 @@ struct Terms {
   bool operator==(const Terms&) const = default;
 };
 
+// A shrink of a container, from the decision until its CPUs are given up.
+struct ShrinkState {
+  CpuSet after{};  // what it keeps
+  SteadyTime decided_at{};
+  std::optional<SteadyTime> told_at{};  // its files say so since then
+  std::chrono::milliseconds delay{};    // of which that is the beginning
+  bool is_due = false;                  // which is over
+
+  bool operator==(const ShrinkState&) const = default;
+};
+
+// CPUs that the files of a container have ceased to list.
+struct UnlistedCpus {
+  CpuSet cpus{};
+  SteadyTime at{};
+  std::chrono::milliseconds delay{};  // that the container had a right to
+
+  bool operator==(const UnlistedCpus&) const = default;
+};
+
+// What a container was told and where it runs, for taking.h: nothing is decided by it.
+struct TakingState {
+  CpuSet own{};  // its own CPUs, as far as it was put there
+  // What its files may say; none: this agent has not written any.
+  std::optional<CpuSet> listed{};
+  std::vector<UnlistedCpus> unlisted{};
+  SteadyTime asked_at{};  // when the runtime was last asked to set its CPUs
+  CpuSet offline{};       // then
+
+  bool operator==(const TakingState&) const = default;
+};
+
 struct ContainerState {
   Stage stage = Stage::kIdle;
   // Where it may run: what the runtime has confirmed and, as long as an answer is
@@ -121,10 +153,8 @@ struct ContainerState {
   // What else the runtime has been told; no value: that is not certain, and it will be again.
   std::optional<Terms> terms{};
   std::optional<Terms> asked_terms{};
-  // What it keeps of its CPUs in a shrink that it has been told of: while the delay lasts, and
-  // once that is over.
-  std::optional<CpuSet> delayed{};
-  std::optional<CpuSet> due{};
+  std::optional<ShrinkState> shrink{};
+  TakingState taking{};
   bool restarting = false;  // is stopped to be started again, resized
   bool removed = true;      // the runtime keeps nothing of it
   bool touched = false;     // something was done to it since the runtime was last asked
@@ -145,6 +175,7 @@ struct UnsavedEdit {
   Pod before{};
   std::optional<ResizeWish> wish{};
   std::uint64_t generation = 0;
+  std::uint64_t texts = 0;  // of its PodVersion
 
   bool operator==(const UnsavedEdit&) const = default;
 };
@@ -166,6 +197,15 @@ struct AssignedCpus {
 };
 using AssignedByContainer = std::map<std::string, AssignedCpus>;
 
+// How often what a pod says of itself has changed in this life: labels and the like, and the
+// amounts that it was granted.
+struct PodVersion {
+  std::uint64_t texts = 0;
+  std::uint64_t grants = 0;
+
+  bool operator==(const PodVersion&) const = default;
+};
+
 // Where the pod is with being resized, beyond what the record says.
 struct ResizeState {
   // Accepted and not complete: who shrinks and who grows, those that have still to.
@@ -174,9 +214,11 @@ struct ResizeState {
   // asked yet, or there is nothing.
   std::optional<ResizeVerdict> verdict{};
   std::string message{};
-  std::uint64_t tried = 0;                             // the NodeState::freed of the last try
-  bool was_deferred = false;                           // the wish, at least once
-  std::optional<std::chrono::milliseconds> started{};  // when it was accepted; steady clock
+  // What fails on the way and is tried again, by container; "": the pod's files.
+  std::map<std::string, std::string> errors{};
+  std::uint64_t tried = 0;              // the NodeState::freed of the last try
+  bool was_deferred = false;            // the wish, at least once
+  std::optional<SteadyTime> started{};  // when it was accepted
 
   bool operator==(const ResizeState&) const = default;
 };
@@ -187,17 +229,19 @@ struct PodState {
   bool saving = false;                                 // the store has been asked to take it
   bool admitted = false;                               // holds what it needs
   std::optional<AssignedByContainer> told{};           // what its podinfo files say; none yet
+  PodVersion told_of{};                                // what else they say, of the pod
   std::map<std::string, ContainerState> containers{};  // by name
   ResizeState resize{};
 
-  bool in_store = false;               // the store has it, be it in an older version
-  bool changed = false;                // the record has changed since the store was last asked
-  bool save_waits = false;             // a timer will say when to ask the store again
-  int save_failures = 0;               // in a row
-  Deletion stored_deletion{};          // what the store has, and so what counts
-  Deletion sent_deletion{};            // what it will be once the store has answered
-  std::optional<UnsavedEdit> edit{};   // taken back if the store refuses it
-  std::uint64_t edits = 0;             // how often it was edited in this life
+  bool in_store = false;              // the store has it, be it in an older version
+  bool changed = false;               // the record has changed since the store was last asked
+  bool save_waits = false;            // a timer will say when to ask the store again
+  int save_failures = 0;              // in a row
+  Deletion stored_deletion{};         // what the store has, and so what counts
+  Deletion sent_deletion{};           // what it will be once the store has answered
+  std::optional<UnsavedEdit> edit{};  // taken back if the store refuses it
+  std::uint64_t edits = 0;            // how often it was edited in this life
+  PodVersion version{};
   std::vector<SaveWaiter> waiters{};   // for the next save
   std::vector<SaveWaiter> answered{};  // by the save under way
   RequestId run_request = 0;           // of a kRun pod: waits for the admission
@@ -205,13 +249,13 @@ struct PodState {
 
   std::uint64_t tried = 0;                       // the NodeState::freed of the last try to admit it
   std::optional<AssignedByContainer> telling{};  // its podinfo files are being written
-  bool tell_waits = false;                       // a timer will say when to write them again
-  int tell_failures = 0;                         // in a row
+  PodVersion telling_of{};
+  bool tell_waits = false;  // a timer will say when to write them again
+  int tell_failures = 0;    // in a row
 
-  // On the steady clock: since when its containers are being stopped.
-  std::optional<std::chrono::milliseconds> stopping_since{};
-  std::chrono::seconds kill_after{};  // what the timer was set to
-  bool killing = false;               // the time to stop by themselves is over
+  std::optional<SteadyTime> stopping_since{};  // its containers are being stopped
+  std::chrono::seconds kill_after{};           // what the timer was set to
+  bool killing = false;                        // the time to stop by themselves is over
 
   bool operator==(const PodState&) const = default;
 };

@@ -8,6 +8,7 @@
 #include "manager/facts.h"
 #include "manager/lifecycle.h"
 #include "manager/saving.h"
+#include "manager/taking.h"
 
 namespace corehold {
 namespace {
@@ -81,6 +82,7 @@ void take_in(Turn& turn, const SeenContainer& seen) {
   ContainerRecord& record = pod.record.containers.at(seen.container.container);
   state.stage = Stage::kRunning;
   state.confirmed = seen.cpus;
+  watch_placed(turn.node, seen.container, state);
   state.asked.reset();
   state.terminating = false;
   state.removed = false;

@@ -2,8 +2,8 @@
 #include "manager/resize_course.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ void finish_shrinks_of(Turn& turn, const std::string& uid, PodState& pod) {
   const auto has_left = [&](const ContainerResize& resize) {
     const ContainerRef ref{uid, resize.container};
     const ContainerState& state = pod.containers.at(resize.container);
-    return !resize.grows() && state.due == resize.after && is_told(turn.rules, node, ref, pod) &&
+    return !resize.grows() && is_due(state, resize) && is_told(turn.rules, node, ref, pod) &&
            may_run_on(state).is_subset_of(resize.after);
   };
   for (;;) {
@@ -37,32 +37,6 @@ void finish_shrinks_of(Turn& turn, const std::string& uid, PodState& pod) {
   }
   std::erase_if(decision.containers, [](const auto& one) { return one.is_provided_for(); });
   if (decision.containers.empty()) pod.resize.under_way.reset();
-}
-
-// `shrink` is the one under way for the container; null: none. Whether it has become due.
-bool delay_shrink(Turn& turn, const ContainerRef& ref, PodState& pod,
-                  const ContainerResize* shrink) {
-  ContainerState& state = pod.containers.at(ref.container);
-  const TimerKey timer{TimerKey::Kind::kDelay, ref};
-  const bool is_same =
-      shrink != nullptr && (state.delayed == shrink->after || state.due == shrink->after);
-  if (is_same) return false;
-  state.due.reset();
-  if (state.delayed) turn.emit(CancelTimer{timer});
-  state.delayed.reset();
-  if (shrink == nullptr || !is_told(turn.rules, turn.node, ref, pod)) return false;
-  // One that does not run needs no time.
-  if (turn.rules.scale_delay.count() == 0 || state.stage == Stage::kIdle) {
-    state.due = shrink->after;
-    return true;
-  }
-  state.delayed = shrink->after;
-  turn.note(
-      ref, "ScaleDelayStarted",
-      fmt::format("container {} keeps CPUs {} of {} and loses the others in {} ms", ref.container,
-                  shrink->after.str(), shrink->before.str(), turn.rules.scale_delay.count()));
-  turn.emit(StartTimer{.timer = timer, .after = turn.rules.scale_delay});
-  return false;
 }
 
 // Whether a resource that changed for the container asks for a restart.
@@ -125,10 +99,12 @@ void complete(Turn& turn, const std::string& uid, PodState& pod) {
   if (is_resizing(pod.record) || pod.resize.under_way) return;
   turn.note({uid, ""}, "ResizeCompleted",
             fmt::format("Pod resize completed: {}", told_of(pod.record, pod.record.pod)));
-  const auto took = turn.now.steady - pod.resize.started.value_or(turn.now.steady);
-  turn.emit(CountMetric{.name = "kubelet_pod_resize_duration_milliseconds",
-                        .observed = static_cast<double>(took.count())});
+  const std::chrono::duration<double, std::milli> took =
+      turn.now.steady - pod.resize.started.value_or(turn.now.steady);
+  turn.emit(
+      CountMetric{.name = "kubelet_pod_resize_duration_milliseconds", .observed = took.count()});
   pod.resize.started.reset();
+  pod.resize.errors.clear();
   pod.record.resize_began_at = {};
 }
 
@@ -138,27 +114,6 @@ void finish_shrinks(Turn& turn) {
   for (auto& [uid, pod] : turn.node.pods) {
     if (pod.resize.under_way) finish_shrinks_of(turn, uid, pod);
   }
-}
-
-bool delay_shrinks(Turn& turn) {
-  bool any = false;
-  for (auto& [uid, pod] : turn.node.pods) {
-    for (auto& [name, state] : pod.containers) {
-      const ContainerResize* shrink = shrink_of(pod, name);
-      if (shrink == nullptr && !state.delayed && !state.due) continue;
-      any = delay_shrink(turn, {uid, name}, pod, shrink) || any;
-    }
-  }
-  return any;
-}
-
-void on_delay_timer(Turn& turn, const ContainerRef& ref) {
-  ContainerState* state = find_container(turn.node, ref);
-  if (state == nullptr || !state->delayed) return;
-  state->due = std::exchange(state->delayed, std::nullopt);
-  turn.note(ref, "ScaleDelayTimerFired",
-            fmt::format("the delay of container {} is over: it keeps CPUs {}", ref.container,
-                        state->due->str()));
 }
 
 void complete_resizes(Turn& turn) {

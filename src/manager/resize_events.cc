@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <fmt/format.h>
 
 #include "pod/pod_json.h"
 
@@ -23,6 +24,24 @@ std::string told_of(const PodRecord& record, const Pod& pod, std::string_view er
                       {"generation", static_cast<std::int64_t>(record.generation)}};
   if (!error.empty()) object["error"] = error;
   return json::serialize(object);
+}
+
+void report_resize_error(Turn& turn, const ContainerRef& ref, const std::string& message) {
+  PodState& pod = turn.node.pods.at(ref.pod);
+  const auto container = pod.record.containers.find(ref.container);
+  const bool is_under_way = container == pod.record.containers.end()
+                                ? is_resizing(pod.record)
+                                : container->second.actual.has_value();
+  if (!is_under_way) return;
+  std::string& shown = pod.resize.errors[ref.container];
+  if (shown == message) return;
+  shown = message;
+  turn.warn(ref, "ResizeError",
+            fmt::format("Pod resize error: {}", told_of(pod.record, pod.record.pod, message)));
+}
+
+void clear_resize_error(PodState& pod, const std::string& container) {
+  pod.resize.errors.erase(container);
 }
 
 void count_requested(Turn& turn, const ResourcesByContainer& wanted, const Pod& now) {

@@ -50,15 +50,24 @@ bool differ_in_resources_alone(const Pod& a, const Pod& b) {
          a.labels == b.labels && a.annotations == b.annotations;
 }
 
+// How many CPUs the container holds, if that is another number than it was granted.
+std::optional<int> held_otherwise(const NodeState& node, const PodState& pod,
+                                  const std::string& container) {
+  const Holding* holding = node.bookings.cpus.find({pod.record.pod.uid, container});
+  const int granted = pod.containers.at(container).exclusive;
+  if (holding == nullptr || granted == 0 || holding->assigned.size() == granted ||
+      pod.record.containers.at(container).ended) {
+    return std::nullopt;
+  }
+  return holding->assigned.size();
+}
+
 // Has a container that neither shrinks nor grows and holds another number than it was granted:
 // of a resize that an agent before this one has begun.
 bool is_left_over(const NodeState& node, const PodState& pod) {
   if (pod.resize.under_way) return false;
   return std::any_of(pod.containers.begin(), pod.containers.end(), [&](const auto& entry) {
-    const auto& [name, state] = entry;
-    const Holding* holding = node.bookings.cpus.find({pod.record.pod.uid, name});
-    return holding != nullptr && state.exclusive > 0 &&
-           holding->assigned.size() != state.exclusive && !pod.record.containers.at(name).ended;
+    return held_otherwise(node, pod, entry.first).has_value();
   });
 }
 
@@ -100,6 +109,7 @@ void grant(Turn& turn, PodState& pod, const AcceptedResize& accepted) {
   for (const auto& [name, resources] : accepted.resources) {
     keep_actual(name);
     find_container(record.pod, name)->resources = resources;
+    ++pod.version.grants;
   }
   entitle(turn.rules, pod);
   // Somebody may have asked for something else meanwhile.
@@ -198,12 +208,36 @@ bool try_wish(Turn& turn, PodState& pod) {
   return true;
 }
 
+// What was granted can never be had, as where the gate was switched off meanwhile: containers
+// have been granted what they hold, and the rest is asked for.
+void take_back(Turn& turn, PodState& pod) {
+  PodRecord& record = pod.record;
+  const Pod wanted = wanted_pod(record);
+  for (auto& [name, kept] : record.containers) {
+    const auto held = held_otherwise(turn.node, pod, name);
+    if (!held) continue;
+    Resources& resources = find_container(record.pod, name)->resources;
+    for (ResourceList* list : {&resources.requests, &resources.limits}) {
+      list->insert_or_assign(std::string(kCpu), Quantity::of(*held));
+    }
+    if (kept.actual == resources) kept.actual.reset();
+  }
+  entitle(turn.rules, pod);
+  const WallTime since = record.wish ? record.wish->since : record.resize_began_at;
+  record.wish = ResizeWish{.resources = changes(record.pod, wanted), .since = since};
+  if (!is_resizing(record)) record.resize_began_at = {};
+  pod.resize = {};
+  mark_changed(pod);
+}
+
 // What was granted is taken up again where an agent before this one has left it.
 void go_on(Turn& turn, PodState& pod) {
   const ResizeDecision decision = decide_online(turn, pod.record.pod, pod.record.pod);
   if (decision.verdict == ResizeVerdict::kAccepted) {
     if (!pod.record.wish) pod.resize.verdict.reset();
     accept(turn, pod, pod.record.pod, decision);
+  } else if (decision.verdict == ResizeVerdict::kInfeasible) {
+    take_back(turn, pod);
   } else if (!pod.record.wish) {
     refuse(turn, pod, pod.record.pod, decision);
   }

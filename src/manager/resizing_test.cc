@@ -18,7 +18,6 @@ using std::chrono::seconds;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 const Error kNoSpace{Code::kIo, "no space left"};
@@ -34,41 +33,14 @@ class ResizingTest : public testing::Test {
     return pod;
   }
 
-  // What the pod wants, with other CPUs for some containers.
   ResizePod wish(const std::string& uid, const std::map<std::string, std::string>& amounts,
                  std::string_view resource = kCpu) const {
-    ResizePod command{.pod = wanted_pod(node_.pod(uid).record), .request = 9};
-    for (Container& container : command.pod.containers) {
-      const auto amount = amounts.find(container.name);
-      if (amount == amounts.end()) continue;
-      for (ResourceList* list : {&container.resources.requests, &container.resources.limits}) {
-        const auto found = list->find(resource);
-        if (found != list->end()) found->second = *Quantity::parse(amount->second);
-      }
-    }
-    return command;
+    return node_.wish(uid, amounts, resource);
   }
   std::vector<std::string> resize(const std::string& uid, const std::string& cpus) {
-    return node_.run(wish(uid, {{"main", cpus}}));
+    return node_.resize(uid, cpus);
   }
   const ResizeState& state(const std::string& uid) const { return node_.pod(uid).resize; }
-  // A new agent on what the store and the checkpoint have, with everybody running as before.
-  void restart() {
-    Recover found{.cpus = node_.node().durable};
-    for (const auto& [uid, pod] : node_.node().pods) {
-      found.pods.push_back(pod.record);
-      for (const auto& [name, container] : pod.containers) {
-        if (container.stage != Stage::kRunning) continue;
-        found.seen.push_back({.container = {uid, name},
-                              .attempt = pod.record.containers.at(name).attempt,
-                              .running = true,
-                              .cpus = container.confirmed,
-                              .started_at = pod.record.containers.at(name).started_at});
-      }
-    }
-    node_.recover(std::move(found));
-    node_.run_answers();
-  }
 };
 
 TEST_F(ResizingTest, OneThatGrowsGetsItsCpusWhenTheyAreDurableAndTheOthersHaveLeft) {
@@ -79,7 +51,8 @@ TEST_F(ResizingTest, OneThatGrowsGetsItsCpusWhenTheyAreDurableAndTheOthersHaveLe
               ElementsAre("save db", "reply 9", "persist shared 0-1,6-7 db/main 2-5", "save db",
                           "set web/main to 0-1,6-7", "set db/main to 2-5", "podinfo db main=2-5",
                           "save db"));
-  EXPECT_THAT(node_.take_events(), ElementsAre("ResizeStarted db", "ResizeCompleted db"));
+  EXPECT_THAT(node_.take_events(),
+              ElementsAre("ResizeStarted db", "CpusetApplied db/main", "ResizeCompleted db"));
   EXPECT_FALSE(is_resizing(node_.pod("db").record));
   EXPECT_EQ(node_.node().durable.find({"db", "main"})->promised.str(), "2-3");
 }
@@ -179,7 +152,7 @@ TEST_F(ResizingTest, TheQueueOutlivesTheAgent) {
   resize("second", "3");
   node_.wait(seconds(1));
   resize("first", "3");
-  restart();
+  node_.restart();
   EXPECT_EQ(state("first").verdict, ResizeVerdict::kDeferred);
   EXPECT_EQ(state("second").verdict, ResizeVerdict::kDeferred);
   node_.run(DeletePod{.uid = "big", .grace = seconds(0)});
@@ -321,10 +294,10 @@ TEST_F(ResizingTest, PodsOnSharedCpusOnlyCountOtherwise) {
   node_.create(pod_of("frac", {"main cpu=1500m memory=1Gi"}));
   const State before = node_.node().durable;
   for (const char* uid : {"web", "frac"}) {
-    EXPECT_THAT(
-        node_.run(wish(uid, {{"main", "2500m"}})),
-        ElementsAre("save " + std::string(uid), "reply 9", "save " + std::string(uid),
-                    "set " + std::string(uid) + "/main to 0-7", "save " + std::string(uid)));
+    EXPECT_THAT(node_.run(wish(uid, {{"main", "2500m"}})),
+                ElementsAre("save " + std::string(uid), "reply 9", "save " + std::string(uid),
+                            "set " + std::string(uid) + "/main to 0-7", "save " + std::string(uid),
+                            "podinfo " + std::string(uid)));
   }
   EXPECT_EQ(node_.pod("frac").containers.at("main").terms->quota, 2500);
   EXPECT_EQ(node_.node().durable.pods, before.pods);
@@ -350,6 +323,34 @@ TEST_F(ResizingTest, LabelsCanBeChangedWhileAResizeWaits) {
   EXPECT_EQ(node_.pod("db").record.pod.labels.at("a"), "b");
   EXPECT_EQ(node_.pod("db").record.pod.containers[0].request(kCpu).str(), "2");
   EXPECT_EQ(wanted_pod(node_.pod("db").record).containers[0].request(kCpu).str(), "6");
+}
+
+TEST_F(ResizingTest, FilesFollowLabelsOnceTheyAreInTheStoreAlsoDuringAResize) {
+  node_.create(exclusive("db", 2));
+  const auto relabel = [&](const std::string& value) {
+    UpdatePod edit{.pod = wanted_pod(node_.pod("db").record), .request = 3};
+    edit.pod.labels["a"] = value;
+    return edit;
+  };
+  EXPECT_THAT(node_.run(relabel("b")), ElementsAre("save db", "reply 3", "podinfo db main=2-3"));
+  resize("db", "4");
+  node_.rules().scale_delay = std::chrono::seconds(5);
+  resize("db", "2");
+  EXPECT_THAT(node_.run(relabel("c")), ElementsAre("save db", "reply 3", "podinfo db main=2-3"));
+  EXPECT_TRUE(is_resizing(node_.pod("db").record));
+
+  // One that the store refuses is never told.
+  node_.send(relabel("d"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db", .error = kNoSpace}),
+              Not(Contains("podinfo db main=2-3")));
+  EXPECT_EQ(node_.pod("db").record.pod.labels.at("a"), "c");
+}
+
+TEST_F(ResizingTest, FilesSayTheAmountsThatAContainerHas) {
+  node_.create(exclusive("db", 2));
+  EXPECT_THAT(node_.run(wish("db", {{"main", "2Gi"}}, kMemory)),
+              ElementsAre("save db", "reply 9", "save db", "set db/main to 2-3", "save db",
+                          "podinfo db main=2-3"));
 }
 
 TEST_F(ResizingTest, NothingElseCanBeChangedByAResize) {
@@ -378,59 +379,9 @@ TEST_F(ResizingTest, AShrinkThatAnAgentLeftHalfDoneIsTheSameOneForTheNext) {
   node_.send(PodSaved{.uid = "db"});
   const CpuSet kept = state("db").under_way->containers.at(0).after;
   node_.send(PodSaved{.uid = "db"});
-  restart();
+  node_.restart();
   EXPECT_EQ(node_.assigned("db", "main"), kept);
   EXPECT_FALSE(is_resizing(node_.pod("db").record));
-}
-
-// The same node with a delay of five seconds.
-class DelayTest : public ResizingTest {
- protected:
-  DelayTest() {
-    node_.set_scale_delay(seconds(5));
-    node_.create(exclusive("db", 2));
-    resize("db", "6");
-  }
-};
-
-TEST_F(DelayTest, OneThatShrinksIsToldAtOnceAndLosesItsCpusWhenTheDelayIsOver) {
-  EXPECT_THAT(resize("db", "4"), ElementsAre("save db", "reply 9", "podinfo db main=2-5", "save db",
-                                             "set db/main to 2-7", "timer delay db/main 5s"));
-  EXPECT_THAT(node_.take_events(), Contains("ScaleDelayStarted db/main"));
-  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
-  EXPECT_TRUE(is_resizing(node_.pod("db").record));
-  const auto lines = node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
-  EXPECT_THAT(lines,
-              ElementsAre("set db/main to 2-5", "persist shared 0-1,6-7 db/main 2-5", "save db"));
-  EXPECT_THAT(node_.take_events(),
-              ElementsAre("ScaleDelayTimerFired db/main", "ResizeCompleted db"));
-}
-
-TEST_F(DelayTest, AnotherShrinkStartsTheDelayAnewAndAGrowthEndsIt) {
-  resize("db", "4");
-  EXPECT_THAT(resize("db", "3"), Contains("timer delay db/main 5s"));
-  EXPECT_THAT(resize("db", "6"), Contains("cancel delay db/main"));
-  EXPECT_FALSE(is_resizing(node_.pod("db").record));
-  EXPECT_THAT(node_.send(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}}), IsEmpty());
-  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
-}
-
-TEST_F(DelayTest, AGrowthThatIsRefusedLeavesTheShrinkAndItsDelayAlone) {
-  resize("db", "4");
-  node_.take_events();
-  EXPECT_THAT(resize("db", "1"), ElementsAre("save db", "reply 9"));
-  EXPECT_EQ(state("db").verdict, ResizeVerdict::kInfeasible);
-  node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
-  EXPECT_EQ(node_.assigned("db", "main").str(), "2-5");
-}
-
-TEST_F(DelayTest, ANewAgentWaitsTheWholeDelayAgain) {
-  resize("db", "4");
-  restart();
-  EXPECT_EQ(node_.assigned("db", "main").str(), "2-7");
-  EXPECT_TRUE(node_.pod("db").containers.at("main").delayed.has_value());
-  node_.run(TimerFired{.timer = {TimerKey::Kind::kDelay, {"db", "main"}}});
-  EXPECT_EQ(node_.assigned("db", "main").str(), "2-5");
 }
 
 TEST_F(ResizingTest, OneThatDoesNotRunShrinksAtOnce) {

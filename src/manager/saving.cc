@@ -57,6 +57,11 @@ void take_back_edit(PodState& pod) {
   pod.record.pod = std::move(before);
   set_wish(pod.record, std::move(pod.edit->wish));
   pod.record.generation = pod.edit->generation;
+  // What the files say by chance already has to be said anew.
+  const bool is_told = pod.told_of.texts == pod.version.texts ||
+                       (pod.telling && pod.telling_of.texts == pod.version.texts);
+  pod.version.texts =
+      is_told && pod.version.texts != pod.edit->texts ? pod.version.texts + 1 : pod.edit->texts;
   pod.edit.reset();
   ++pod.edits;
 }
@@ -181,7 +186,8 @@ void edit_pod(PodState& pod, Pod next) {
   copy_resources(pod.record.pod, next);
   pod.edit = UnsavedEdit{.before = std::exchange(pod.record.pod, std::move(next)),
                          .wish = pod.record.wish,
-                         .generation = pod.record.generation};
+                         .generation = pod.record.generation,
+                         .texts = pod.version.texts};
   ++pod.edits;
 }
 
@@ -194,6 +200,7 @@ void on_update(Turn& turn, const UpdatePod& command) {
     return;
   }
   edit_pod(*pod, command.pod);
+  ++pod->version.texts;
   if (command.is_new_spec) ++pod->record.generation;
   pod->waiters.push_back({.request = command.request});
   mark_changed(*pod);

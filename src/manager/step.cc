@@ -3,12 +3,12 @@
 
 #include "manager/converge.h"
 #include "manager/cpusets.h"
+#include "manager/delay.h"
 #include "manager/facts.h"
 #include "manager/lifecycle.h"
 #include "manager/placement.h"
 #include "manager/reconcile.h"
 #include "manager/recover.h"
-#include "manager/resize_course.h"
 #include "manager/resizing.h"
 #include "manager/saving.h"
 #include "manager/turn.h"

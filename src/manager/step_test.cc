@@ -112,7 +112,7 @@ TEST_F(NodeTest, AnEditIsAnsweredWhenTheStoreHasIt) {
   edited.labels["tier"] = "gold";
   EXPECT_THAT(node_.send(UpdatePod{.pod = edited, .is_new_spec = true, .request = 5}),
               ElementsAre("save db"));
-  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), ElementsAre("reply 5"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), ElementsAre("reply 5", "podinfo db main=2-3"));
   EXPECT_EQ(node_.pod("db").record.pod.labels.at("tier"), "gold");
   EXPECT_EQ(node_.pod("db").record.generation, 2);
 }

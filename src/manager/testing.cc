@@ -196,6 +196,20 @@ std::vector<std::string> TestNode::exit(const std::string& uid, const std::strin
                              .exit = {.code = code, .finished_at = now_.wall}});
 }
 
+ResizePod TestNode::wish(const std::string& uid, const std::map<std::string, std::string>& amounts,
+                         std::string_view resource) const {
+  ResizePod command{.pod = wanted_pod(pod(uid).record), .request = 9};
+  for (Container& container : command.pod.containers) {
+    const auto amount = amounts.find(container.name);
+    if (amount == amounts.end()) continue;
+    for (ResourceList* list : {&container.resources.requests, &container.resources.limits}) {
+      const auto found = list->find(resource);
+      if (found != list->end()) found->second = *Quantity::parse(amount->second);
+    }
+  }
+  return command;
+}
+
 void TestNode::wait(std::chrono::milliseconds time) {
   now_.steady += time;
   now_.wall += time;
@@ -208,6 +222,25 @@ std::vector<std::string> TestNode::recover(Recover command) {
   forget_everything();
   if (command.online.empty()) command.online = topology_->cpus();
   return send(command);
+}
+
+std::vector<std::string> TestNode::restart() {
+  Recover found{.cpus = node_.durable};
+  for (const auto& [uid, pod] : node_.pods) {
+    found.pods.push_back(pod.record);
+    for (const auto& [name, container] : pod.containers) {
+      if (container.stage != Stage::kRunning) continue;
+      found.seen.push_back({.container = {uid, name},
+                            .attempt = pod.record.containers.at(name).attempt,
+                            .running = true,
+                            .cpus = container.confirmed,
+                            .started_at = pod.record.containers.at(name).started_at});
+    }
+  }
+  std::vector<std::string> lines = recover(std::move(found));
+  const std::vector<std::string> more = run_answers();
+  lines.insert(lines.end(), more.begin(), more.end());
+  return lines;
 }
 
 void TestNode::forget_everything() {

@@ -28,7 +28,7 @@ class TestNode {
 
   const ManagerRules& rules() const { return *rules_; }
   NodeState& node() { return node_; }
-  void set_scale_delay(std::chrono::milliseconds delay) { rules_->scale_delay = delay; }
+  ManagerRules& rules() { return *rules_; }
   const PodState& pod(const std::string& uid) const { return node_.pods.at(uid); }
   CpuSet assigned(const std::string& uid, const std::string& container) const;
   State empty() const { return empty_; }
@@ -47,6 +47,13 @@ class TestNode {
   }
   std::vector<std::string> exit(const std::string& uid, const std::string& container, int code);
 
+  // What the pod wants, with other amounts for some containers; and with `cpus` for "main".
+  ResizePod wish(const std::string& uid, const std::map<std::string, std::string>& amounts,
+                 std::string_view resource = kCpu) const;
+  std::vector<std::string> resize(const std::string& uid, const std::string& cpus) {
+    return run(wish(uid, {{"main", cpus}}));
+  }
+
   void wait(std::chrono::milliseconds time);
   const Now& time() const { return now_; }
 
@@ -56,6 +63,8 @@ class TestNode {
 
   // A new life of the agent on what is stored: the records as they are in memory.
   std::vector<std::string> recover(Recover command);
+  // The same on what the store and the checkpoint have, with everybody running as before.
+  std::vector<std::string> restart();
   void forget_everything();
 
  private:

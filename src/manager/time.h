@@ -10,8 +10,11 @@ namespace corehold {
 // Milliseconds since the Unix epoch, for people; zero: never.
 using WallTime = std::chrono::milliseconds;
 
+// On a monotonic clock, from any beginning.
+using SteadyTime = std::chrono::nanoseconds;
+
 struct Now {
-  std::chrono::milliseconds steady{};  // a monotonic clock, from any beginning
+  SteadyTime steady{};
   WallTime wall{};
 };
 

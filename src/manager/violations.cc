@@ -71,12 +71,8 @@ std::vector<std::string> violations(const ManagerRules& rules, const NodeState& 
       const CpuSet both = other.cpus & holding->assigned & holder.cpus;
       if (both.empty()) continue;
       found.push_back(fmt::format(
-          "container {} of pod {} may run on CPUs {} of container {} of pod {} DBG h {} o {} dur "
-          "{} book {}",
-          other.ref.container, other.ref.pod, both.str(), holder.ref.container, holder.ref.pod,
-          holder.cpus.str(), other.cpus.str(),
-          node.durable.find(holder.ref) ? node.durable.find(holder.ref)->assigned.str() : "-",
-          holding->assigned.str()));
+          "container {} of pod {} may run on CPUs {} of container {} of pod {}",
+          other.ref.container, other.ref.pod, both.str(), holder.ref.container, holder.ref.pod));
     }
   }
   return found;

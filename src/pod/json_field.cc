@@ -28,6 +28,12 @@ std::string shown(std::string_view text) {
   return fmt::format("{:?}... ({} characters)", text.substr(0, kShown), text.size());
 }
 
+bool has_control_bytes(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char byte) {
+    return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
+  });
+}
+
 const json::value* field(const json::object& object, std::string_view key) {
   const json::value* found = object.if_contains(key);
   return found == nullptr || found->is_null() ? nullptr : found;

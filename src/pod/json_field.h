@@ -38,6 +38,9 @@ class Path {
 // Quotes a text for a message; what is longer than a person would type is cut.
 std::string shown(std::string_view text);
 
+// No path or name of ours has any: they would end it early, or break lines of logs.
+bool has_control_bytes(std::string_view text);
+
 // Null when the field is absent or null.
 const boost::json::value* field(const boost::json::object& object, std::string_view key);
 

@@ -10,6 +10,7 @@
 
 #include "base/code.h"
 #include "pod/qos.h"
+#include "pod/scale_delay.h"
 #include "policy/none_policy.h"
 #include "policy/testing.h"
 #include "topology/testing.h"

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "pod/scale_delay.h"
 
 namespace corehold {
 namespace {
@@ -46,8 +46,6 @@ constexpr std::array<Row, 6> kRows{{
     {"distribute-cpus-across-cores", &StaticOptions::distribute_across_cores},
     {"align-by-socket", &StaticOptions::align_by_socket},
 }};
-
-constexpr std::chrono::milliseconds kLongestDelay{10'000};
 
 Error invalid(std::string message) { return Error{Code::kInvalid, std::move(message)}; }
 
@@ -200,32 +198,6 @@ Result<void> check_static_options(const StaticOptions& options, const Topology& 
         "number of NUMA");
   }
   return {};
-}
-
-Result<std::chrono::milliseconds> parse_scale_delay(std::string_view text) {
-  const auto bad = [text](std::string_view why) {
-    return invalid(fmt::format("{:?} {}; write 0s to 10s, as in \"5s\", \"500ms\" or \"1.5s\"",
-                               text.substr(0, 32), why));
-  };
-  const bool in_milliseconds = text.ends_with("ms");
-  if (!text.ends_with('s')) return bad("has no unit of seconds or milliseconds");
-  const std::string_view number = text.substr(0, text.size() - (in_milliseconds ? 2 : 1));
-  double value = 0;
-  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value,
-                                      std::chars_format::fixed);
-  if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) {
-    return bad("is not a duration");
-  }
-  const double milliseconds = in_milliseconds ? value : value * 1000;
-  if (milliseconds < 0) return bad("is negative");
-  if (!(milliseconds <= static_cast<double>(kLongestDelay.count()))) {
-    return bad("is longer than 10s");
-  }
-  const std::int64_t whole = std::llround(milliseconds);
-  if (std::abs(milliseconds - static_cast<double>(whole)) > 1e-6) {
-    return bad("is finer than a millisecond");
-  }
-  return std::chrono::milliseconds(whole);
 }
 
 }  // namespace corehold

@@ -80,7 +80,4 @@ Result<void> check_static_options(const StaticOptions& options, TopologyPolicy t
 Result<void> check_static_options(const StaticOptions& options, const Topology& topology,
                                   TopologyPolicy topology_policy);
 
-// "5s", "500ms", "1.5s": 0 to 10 seconds in whole milliseconds.
-Result<std::chrono::milliseconds> parse_scale_delay(std::string_view text);
-
 }  // namespace corehold

@@ -121,20 +121,22 @@ TEST(StaticOptionsCheck, AlignBySocketNeedsTheRightMachineAndPolicy) {
   EXPECT_FALSE(check_static_options(aligned, machine("1n2s4c"), TopologyPolicy::kNone));
 }
 
-TEST(ScaleDelayParse, TakesSecondsAndMilliseconds) {
-  EXPECT_EQ(parse_scale_delay("0s")->count(), 0);
-  EXPECT_EQ(parse_scale_delay("500ms")->count(), 500);
-  EXPECT_EQ(parse_scale_delay("1.5s")->count(), 1500);
-  EXPECT_EQ(parse_scale_delay("10s")->count(), 10'000);
-}
-
-TEST(ScaleDelayParse, RefusesEverythingElse) {
-  for (const char* text : {"", "s", "ms", "5", "-1s", "10.001s", "11s", "1m", "1e2ms", "0x5s",
-                           "nans", "infs", " 5s", "5s ", "0.0001s", "99999999999999999999s"}) {
-    EXPECT_FALSE(parse_scale_delay(text)) << text;
+TEST(ScaleDelayOption, RefusesEveryBadValueByName) {
+  const PolicyGates gates{.alpha_options = true, .resize_exclusive_cpus = true};
+  for (const char* good : {"0s", "1ms", "500ms", "1.5s", "5s", "10s"}) {
+    EXPECT_EQ(error_of({{"scale-delay-time", good}}, gates), "");
   }
-  EXPECT_EQ(parse_scale_delay("11s").error().message,
-            R"("11s" is longer than 10s; write 0s to 10s, as in "5s", "500ms" or "1.5s")");
+  for (const char* bad : {"", "5", "-1s", "-1ms", "10.001s", "11s", "10001ms", "1m", "soon", "off",
+                          "true", "0.5ms", "1e2ms", " 5s"}) {
+    EXPECT_EQ(error_of({{"scale-delay-time", bad}}, gates)
+                  .rfind("bad value for option \"scale-delay-time\": \"", 0),
+              0U)
+        << bad;
+  }
+  EXPECT_EQ(
+      error_of({{"scale-delay-time", "11s"}}, gates),
+      R"(bad value for option "scale-delay-time": "11s" is longer than 10s; write 0s to 10s, )"
+      R"(as in "5s", "500ms" or "1.5s")");
 }
 
 TEST(ScaleDelayOption, NeedsTheResizeGate) {

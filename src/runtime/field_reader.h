@@ -4,7 +4,6 @@
 // them at once. A field that is missing or wrong reads as empty.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,13 +18,6 @@
 #include "pod/json_field.h"
 
 namespace corehold {
-
-// No path or name of ours has any: they would end it early, or break lines of logs.
-inline bool has_control_bytes(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char byte) {
-    return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
-  });
-}
 
 class FieldReader {
  protected:

@@ -75,7 +75,7 @@ std::vector<std::string> mistakes_of(const Pod& pod) { return read_spec(pod).mis
 
 Result<Launch> make_launch(const Pod& pod, std::string_view container, int attempt,
                            const LaunchContext& context) {
-  const PodSpec spec = read_spec(pod);
+  const PodSpec spec = read_spec(pod, context.podinfo_annotation);
   const ContainerSpec* found = spec.find(container);
   if (found == nullptr) {
     return Error{Code::kNotFound,

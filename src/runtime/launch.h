@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "pod/pod.h"
+#include "runtime/pod_spec.h"
 #include "runtime/runtime.h"
 
 namespace corehold {
@@ -24,6 +25,7 @@ struct LaunchContext {
   std::string node_address{};   // status.hostIP and status.podIP
   std::int64_t cpu_millis = 0;  // what the node can give: limits of who has none
   std::int64_t memory_bytes = 0;
+  PodInfoAnnotation podinfo_annotation = PodInfoAnnotation::kObeyed;
 };
 
 // Everything in the pod that the process runtime cannot do, as "field path: what is

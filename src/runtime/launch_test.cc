@@ -238,8 +238,8 @@ TEST(PodMistakes, IncludePodinfoThatCannotBe) {
                            R"json("volumes":[{"name":"i","downwardAPI":{"items":[
           {"path":"../up","fieldRef":{"fieldPath":"metadata.name"}},
           {"path":"a","fieldRef":{"fieldPath":"status.podIP"}},
-          {"path":"a","resourceFieldRef":{"resource":"assigned.cpuset"}},
-          {"path":"b","resourceFieldRef":{"containerName":"x","resource":"assigned.memset"}},
+          {"path":"a","resourceFieldRef":{"resource":"limits.cpu"}},
+          {"path":"b","resourceFieldRef":{"containerName":"x","resource":"limits.cpu"}},
           {"path":"c"}]}}])json")),
       ElementsAre(HasSubstr("items[0].path: \"../up\" is not a relative path"),
                   HasSubstr("items[1].fieldRef.fieldPath: status.podIP cannot be in a volume"),

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "pod/json_field.h"
+#include "pod/podinfo_request.h"
 #include "runtime/field_reader.h"
 #include "runtime/pod_value.h"
 
@@ -27,7 +28,7 @@ bool has_dot_dot(std::string_view path) {
 
 class SpecReader : private FieldReader {
  public:
-  explicit SpecReader(const Pod& pod) : pod_(pod) {}
+  SpecReader(const Pod& pod, PodInfoAnnotation annotation) : pod_(pod), annotation_(annotation) {}
 
   PodSpec read() {
     const Path path = Path() / "spec";
@@ -39,6 +40,7 @@ class SpecReader : private FieldReader {
       each(spec, path, kind,
            [&](const json::object& container, const Path& at) { read_container(container, at); });
     }
+    if (annotation_ == PodInfoAnnotation::kObeyed) read_podinfo_annotation();
     if (!array_at(spec, path, "ephemeralContainers").empty()) {
       add(path / "ephemeralContainers", "not supported");
     }
@@ -190,6 +192,9 @@ class SpecReader : private FieldReader {
     const std::string problem = problem_with_resource(value.resource, use);
     if (!problem.empty()) add(here / "resource", problem);
     if (value.container.empty()) value.container = container;
+    // Whether they are checked is the API's business, and a gate's: the file is written anyway,
+    // and empty for a container that is not there.
+    if (problem.empty() && value.is_assigned()) return;
     if (value.container.empty()) {
       add(here / "containerName", "required");
     } else if (pod_.find(value.container) == nullptr) {
@@ -289,6 +294,29 @@ class SpecReader : private FieldReader {
     spec.mounts.push_back(std::move(entry));
   }
 
+  void read_podinfo_annotation() {
+    const Path path = Path() / "metadata" / "annotations" / kPodInfoAnnotation;
+    const auto directory = podinfo_directory(pod_.annotations);
+    if (!directory) return add(path, directory.error().message);
+    if (!*directory) return;
+    for (ContainerSpec& container : spec_.containers) {
+      for (const MountSpec& mount : container.mounts) {
+        if (!hides_podinfo(mount.path, **directory)) continue;
+        add(path, fmt::format("container {} mounts a volume on {}: choose another directory",
+                              container.name, mount.path));
+      }
+      // No volume of the pod's can have such a name.
+      VolumeSpec volume{.name = ".assigned-" + container.name,
+                        .kind = VolumeSpec::Kind::kDownwardApi};
+      for (const char* resource : {"assigned.cpuset", "assigned.memset"}) {
+        volume.items.push_back(
+            {.path = resource, .value = {.container = container.name, .resource = resource}});
+      }
+      container.mounts.push_back({.volume = volume.name, .path = **directory, .read_only = true});
+      spec_.volumes.push_back(std::move(volume));
+    }
+  }
+
   void read_security(const json::object& security, const Path& path, ContainerSpec& spec) {
     spec.user = pod_user_;
     spec.group = pod_group_;
@@ -318,6 +346,7 @@ class SpecReader : private FieldReader {
   }
 
   const Pod& pod_;
+  PodInfoAnnotation annotation_;
   PodSpec spec_{};
   std::optional<uid_t> pod_user_{};
   std::optional<gid_t> pod_group_{};
@@ -338,6 +367,8 @@ const VolumeSpec* PodSpec::find_volume(std::string_view volume) const {
   return found == volumes.end() ? nullptr : &*found;
 }
 
-PodSpec read_spec(const Pod& pod) { return SpecReader(pod).read(); }
+PodSpec read_spec(const Pod& pod, PodInfoAnnotation annotation) {
+  return SpecReader(pod, annotation).read();
+}
 
 }  // namespace corehold

@@ -24,6 +24,9 @@ struct PodValue {
   std::string container{};  // whose amount
   std::string resource{};   // "limits.cpu", "assigned.cpuset"
   Quantity divisor = Quantity::of(1);
+
+  // What only this node knows of a container.
+  bool is_assigned() const { return resource.starts_with("assigned."); }
 };
 
 struct EnvironmentSpec {
@@ -83,6 +86,9 @@ struct PodSpec {
   const VolumeSpec* find_volume(std::string_view volume) const;
 };
 
-PodSpec read_spec(const Pod& pod);
+// Obeyed, the annotation corehold.dev/podinfo gives every container a volume of its own and its
+// mount.
+enum class PodInfoAnnotation { kObeyed, kIgnored };
+PodSpec read_spec(const Pod& pod, PodInfoAnnotation annotation = PodInfoAnnotation::kObeyed);
 
 }  // namespace corehold

@@ -44,6 +44,18 @@ std::string go_quoted(std::string_view text) {
       case '\\':
         result += "\\\\";
         break;
+      case '\a':
+        result += "\\a";
+        break;
+      case '\b':
+        result += "\\b";
+        break;
+      case '\f':
+        result += "\\f";
+        break;
+      case '\v':
+        result += "\\v";
+        break;
       case '\n':
         result += "\\n";
         break;
@@ -161,7 +173,7 @@ std::string problem_with_resource(std::string_view resource, ValueUse use) {
 std::string text_of(const PodValue& value, const Pod& pod, const LaunchContext& context,
                     const std::map<std::string, Assigned>& assigned) {
   if (!value.field.empty()) return field_text(value.field, pod, context);
-  if (value.resource.starts_with("assigned.")) {
+  if (value.is_assigned()) {
     const auto found = assigned.find(value.container);
     if (found == assigned.end()) return "";
     return value.resource == "assigned.cpuset" ? found->second.cpus.str()

@@ -91,12 +91,13 @@ Result<void> replace_link(const std::string& path, const std::string& target) {
   return {};
 }
 
-// What earlier writes have left, finished or not.
-void remove_old(const std::string& volume, const std::string& current) {
+// What earlier writes have left, finished or not. `before` stays: whoever is on the way to a
+// file through it finds it.
+void remove_old(const std::string& volume, const std::string& current, const std::string& before) {
   const auto names = entries_of(volume);
   if (!names) return;
   for (const std::string& name : *names) {
-    if (name.starts_with("..") && name != "..data" && name != current) {
+    if (name.starts_with("..") && name != "..data" && name != current && name != before) {
       static_cast<void>(remove_tree(fmt::format("{}/{}", volume, name)));
     }
   }
@@ -115,12 +116,13 @@ Result<void> write_volume(const std::string& volume, const std::vector<InfoFile>
     shown.insert(first_part(file.path));
   }
   const std::string name = directory.substr(volume.size() + 1);
+  const std::string before = link_target(volume + "/..data");
   TRY(replace_link(volume + "/..data", name));
   for (const std::string& part : shown) {
     const std::string path = fmt::format("{}/{}", volume, part);
     if (link_target(path) != "..data/" + part) TRY(replace_link(path, "..data/" + part));
   }
-  remove_old(volume, name);
+  remove_old(volume, name, before);
   return {};
 }
 
@@ -128,7 +130,7 @@ Result<void> write_volume(const std::string& volume, const std::vector<InfoFile>
 
 Result<void> write_podinfo(const Pod& pod, const std::map<std::string, Assigned>& by_container,
                            const LaunchContext& context) {
-  const PodSpec spec = read_spec(pod);
+  const PodSpec spec = read_spec(pod, context.podinfo_annotation);
   for (const VolumeSpec& volume : spec.volumes) {
     if (volume.kind != VolumeSpec::Kind::kDownwardApi) continue;
     std::vector<InfoFile> files;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files of a pod's downwardAPI volumes, under <root>/podinfo/<uid>/<volume>/. All of a
+// The files of a pod's downwardAPI volumes, under <root>/podinfo/<uid>/<volume>/, and those that
+// its annotation asks for, under <root>/podinfo/<uid>/.assigned-<container>/. All of a
 // volume changes at once, the way kubelet volumes do: the files are links through `..data`,
 // a link to a directory with the content, and that link is replaced. A watch on the
-// directory (inotify) sees it.
+// directory (inotify) sees it. The content before the last stays, so that a reader who is on the
+// way through `..data` while it changes arrives.
 #pragma once
 
 #include <map>

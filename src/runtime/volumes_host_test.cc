@@ -132,6 +132,23 @@ TEST_F(ContainerVolumes, MayLieInsideEachOther) {
       "1\ninfo\nmine\n");
 }
 
+TEST_F(ContainerVolumes, IncludeTheFilesThatAnAnnotationAsksFor) {
+  Pod asking =
+      pod("cat /etc/podinfo/assigned.cpuset; echo; cat /etc/podinfo/assigned.memset; echo; "
+          "touch /etc/podinfo/x 2>&1; until grep -qx 0-1 /etc/podinfo/assigned.cpuset; do "
+          "sleep 0.01; done; cat /etc/podinfo/assigned.cpuset",
+          "[]", "[]");
+  asking.annotations["corehold.dev/podinfo"] = "/etc/podinfo";
+  ASSERT_TRUE(begin(asking));
+  const std::map<std::string, Assigned> more{
+      {"main", {.cpus = {CpuId(0), CpuId(1)}, .mems = {NodeId(0)}}}};
+  ASSERT_TRUE(write_podinfo(asking, more, context())) << "it is seen in the container that runs";
+  ASSERT_TRUE(bench_.wait_for_exit());
+  EXPECT_THAT(bench_.log_of(launch_), testing::AllOf(testing::MatchesRegex("(1|0-1)\n0\n.*\n0-1"),
+                                                     HasSubstr("Read-only file system")));
+  EXPECT_NE(::access("/etc/podinfo", F_OK), 0) << "nothing is made on the machine";
+}
+
 TEST_F(ContainerVolumes, AreNotMadeInsideTheMachinesOwnDirectories) {
   EXPECT_THAT(output(pod("true", R"([{"name":"h","mountPath":"/data"},
                                      {"name":"v","mountPath":"/data/inner"}])",

@@ -130,7 +130,9 @@ bool World::fire_next() {
       std::min_element(timers_.begin(), timers_.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (next == timers_.end()) return false;
-  if (next->second > now_.steady) wait(next->second - now_.steady);
+  if (next->second > now_.steady) {
+    wait(std::chrono::ceil<std::chrono::milliseconds>(next->second - now_.steady));
+  }
   const TimerKey key = next->first;
   timers_.erase(next);
   send(TimerFired{key});

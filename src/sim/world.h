@@ -95,7 +95,7 @@ class World {
   bool up_ = false;
   NodeState node_{};
   std::map<ContainerRef, Lane> lanes_{};
-  std::map<TimerKey, std::chrono::milliseconds> timers_{};
+  std::map<TimerKey, SteadyTime> timers_{};
   std::map<RequestId, Answer> answers_{};
   std::uint64_t commands_ = 0;
   std::uint64_t effects_ = 0;

@@ -22,12 +22,13 @@ import leak  # noqa: E402
 import lifecycle  # noqa: E402
 import policies  # noqa: E402
 import resize  # noqa: E402
+import story  # noqa: E402
 import told  # noqa: E402
 from guest import Failed, Guest  # noqa: E402
 
 SKIPPED = 77
 TESTS = {**boot.TESTS, **policies.TESTS, **hotplug.TESTS, **lifecycle.TESTS, **leak.TESTS,
-         **resize.TESTS, **told.TESTS}
+         **resize.TESTS, **story.TESTS, **told.TESTS}
 
 
 def main():
