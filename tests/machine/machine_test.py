@@ -16,6 +16,7 @@ import traceback
 sys.dont_write_bytecode = True
 
 import boot  # noqa: E402
+import delay  # noqa: E402
 import hotplug  # noqa: E402
 import image  # noqa: E402
 import leak  # noqa: E402
@@ -28,7 +29,7 @@ from guest import Failed, Guest  # noqa: E402
 
 SKIPPED = 77
 TESTS = {**boot.TESTS, **policies.TESTS, **hotplug.TESTS, **lifecycle.TESTS, **leak.TESTS,
-         **resize.TESTS, **story.TESTS, **told.TESTS}
+         **resize.TESTS, **story.TESTS, **told.TESTS, **delay.TESTS}
 
 
 def main():

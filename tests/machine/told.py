@@ -52,6 +52,8 @@ def readers(made, name, delay):
     pod = tell(made.pod(name, *[LEAST] * CONTAINERS), MORE_ITEMS)
     for container in pod["spec"]["containers"]:
         own = container["name"]
+        # What it writes down counts as its memory.
+        container["resources"]["limits"]["memory"] = "256Mi"
         container["command"] = ["reader", PROOF, f"{name}-{own}", f"{FOLDER}/{own}",
                                 "--delay", str(delay), "--pause", str(PAUSE), "--capacity", "1000000"]
     pod["metadata"]["annotations"] = {"corehold.dev/scale-delay": f"{delay}ms" if delay else "off"}
@@ -101,4 +103,18 @@ def told_16(guest):
     print(f"told before taken: {counts['shrunk']} times fewer CPUs in {counts['versions']} versions")
 
 
-TESTS = {"told_16": (M16, told_16)}
+def must_fail(binary):
+    """A build with a mistake must be found out."""
+    def test(guest):
+        verdict, counts = prove(guest, binary, RESIZES // 5)
+        assert verdict == 1 and counts["taken_early"] > 0, counts
+        print(f"{binary}: {counts['taken_early']} looks without a CPU that was promised, as it must be")
+
+    return test
+
+
+TESTS = {
+    "told_16": (M16, told_16),
+    "told_timer_before_file_16": (M16, must_fail("corehold_timer_before_file")),
+    "told_release_before_confirm_16": (M16, must_fail("corehold_release_before_confirm")),
+}
