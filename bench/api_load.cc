@@ -5,11 +5,16 @@
 //   api_load SOCKET get TARGET CONNECTIONS SECONDS     ask again and again
 //   api_load SOCKET patch TARGET CONNECTIONS SECONDS   change an annotation again and again
 //   api_load SOCKET watch TARGET CONNECTIONS CHANGED   all see one change of the pod CHANGED
+//   api_load SOCKET tell TARGET ROUNDS FILE            resize a pod, and read what it is told
 //
 // A watch says "ready" when every connection watches, makes the change when it is sent a line,
-// and prints the result when all have seen it. Results are JSON, times in milliseconds. Written
+// and prints the result when all have seen it. To tell is to shrink the container `main` of the pod
+// from two CPUs to one, and takes until a reader that waits for a change of the directory of its
+// FILE, assigned.cpuset, has read another list. Results are JSON, times in milliseconds. Written
 // on plain sockets: the client must cost less than what it measures.
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -22,10 +27,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -260,13 +268,78 @@ void watch(const std::string& path, const std::string& target, std::size_t conne
   std::getline(std::cin, line);
 }
 
+std::string resize_request(const std::string& target, int cpus) {
+  const std::string amounts = fmt::format(R"({{"cpu":"{}"}})", cpus);
+  const std::string body = fmt::format(
+      R"({{"spec":{{"containers":[{{"name":"main","resources":{{"requests":{},"limits":{}}}}}]}}}})",
+      amounts, amounts);
+  return fmt::format(
+      "PATCH {}/resize HTTP/1.1\r\nHost: x\r\n"
+      "Content-Type: application/strategic-merge-patch+json\r\nContent-Length: {}\r\n\r\n{}",
+      target, body.size(), body);
+}
+
+std::string content(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A workload that waits for its file to say something else.
+class Reader {
+ public:
+  explicit Reader(std::string path) : path_(std::move(path)), last_(content(path_)) {
+    const std::string directory = path_.substr(0, path_.rfind('/'));
+    if (fd_ < 0 || ::inotify_add_watch(fd_, directory.c_str(), IN_MOVED_TO) < 0) die(directory);
+  }
+  void wait() {
+    std::array<char, 4096> events{};
+    for (;;) {
+      pollfd waits{.fd = fd_, .events = POLLIN, .revents = 0};
+      if (::poll(&waits, 1, kPatience) <= 0) die("the file does not change");
+      if (::read(fd_, events.data(), events.size()) <= 0) die("inotify");
+      std::string now = content(path_);
+      if (now == last_) continue;
+      last_ = std::move(now);
+      return;
+    }
+  }
+
+ private:
+  int fd_ = ::inotify_init1(IN_CLOEXEC);
+  std::string path_;
+  std::string last_;
+};
+
+void tell(const std::string& path, const std::string& target, std::size_t rounds,
+          const std::string& file) {
+  constexpr std::chrono::milliseconds kRest{20};  // more than the delay, so that resizes are over
+  Reader reader(file);
+  const int fd = connected(path);
+  std::vector<char> buffer(std::size_t{1} << 20U);
+  std::vector<double> times;
+  for (std::size_t round = 0; round < 2 * rounds; ++round) {
+    const bool shrinks = round % 2 == 1;
+    Answers answers;
+    const auto begin = Clock::now();
+    send_all(fd, resize_request(target, shrinks ? 1 : 2));
+    reader.wait();
+    if (shrinks) times.push_back(Milliseconds(Clock::now() - begin).count());
+    while (!answers.take(read_some(fd, buffer))) continue;
+    std::this_thread::sleep_for(kRest);
+  }
+  std::sort(times.begin(), times.end());
+  fmt::print(R"({{"count": {}, "p50": {:.3f}, "p99": {:.3f}, "last": {:.3f}}})"
+             "\n",
+             times.size(), quantile(times, 0.5), quantile(times, 0.99), times.back());
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   const std::vector<std::string> arguments(words + 1, words + count);
   if (arguments.size() != 5) {
     fmt::print(stderr,
-               "usage: api_load SOCKET get|patch|watch TARGET CONNECTIONS SECONDS|CHANGED\n");
+               "usage: api_load SOCKET get|patch|watch|tell TARGET NUMBER SECONDS|CHANGED|FILE\n");
     return 2;
   }
   raise_open_files();
@@ -274,6 +347,10 @@ int main(int count, char** words) {
   const std::size_t connections = std::strtoull(arguments[3].c_str(), nullptr, 10);
   if (arguments[1] == "watch") {
     watch(arguments[0], target, connections, arguments[4]);
+    return 0;
+  }
+  if (arguments[1] == "tell") {
+    tell(arguments[0], target, connections, arguments[4]);
     return 0;
   }
   const double seconds = std::strtod(arguments[4].c_str(), nullptr);

@@ -29,6 +29,10 @@ bool is_outdated(const PodState& pod) {
 void tell_pods(Turn& turn) {
   for (auto& [uid, pod] : turn.node.pods) {
     if (!pod.admitted || pod.telling || pod.tell_waits || is_stopping(pod)) continue;
+    // An agent before this one may have told of a resize already, and it is not decided again
+    // before the pod is saved.
+    const bool is_resized = pod.record.wish || is_resizing(pod.record);
+    if (!pod.told && !pod.saved && is_resized) continue;
     const bool outdated = is_outdated(pod);
     // Else only a resize changes what was told once.
     if (pod.told && !outdated && !is_resizing(pod.record)) continue;

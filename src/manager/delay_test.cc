@@ -183,6 +183,20 @@ TEST_F(DelayTest, ANewAgentTellsTheSameAndWaitsTheWholeDelayAgain) {
   EXPECT_EQ(assigned(), "2-5");
 }
 
+TEST_F(DelayTest, ANewAgentThatHasToSaveThePodFirstTellsNothingElseMeanwhile) {
+  node_.resize("db", "4");
+  Recover found{.pods = {record()}, .cpus = node_.node().durable};
+  found.seen = {{.container = kMain,
+                 .running = true,
+                 .cpus = container().confirmed,
+                 .started_at = record().containers.at("main").started_at + seconds(1)}};
+  std::vector<std::string> lines = node_.recover(std::move(found));
+  for (std::string& line : node_.run_answers()) lines.push_back(std::move(line));
+  EXPECT_THAT(lines, Contains("timer delay db/main 5s"));
+  std::erase_if(lines, [](const std::string& line) { return !line.starts_with("podinfo "); });
+  EXPECT_THAT(lines, ElementsAre("podinfo db main=2-5"));
+}
+
 TEST_F(DelayTest, ANewAgentDoesNotGiveBackWhatWasLeftAlready) {
   node_.resize("db", "4");
   node_.wait(seconds(5));

@@ -16,6 +16,7 @@ import traceback
 sys.dont_write_bytecode = True
 
 import boot  # noqa: E402
+import delay  # noqa: E402
 import hotplug  # noqa: E402
 import image  # noqa: E402
 import leak  # noqa: E402
@@ -23,11 +24,12 @@ import lifecycle  # noqa: E402
 import policies  # noqa: E402
 import resize  # noqa: E402
 import story  # noqa: E402
+import told  # noqa: E402
 from guest import Failed, Guest  # noqa: E402
 
 SKIPPED = 77
 TESTS = {**boot.TESTS, **policies.TESTS, **hotplug.TESTS, **lifecycle.TESTS, **leak.TESTS,
-         **resize.TESTS, **story.TESTS}
+         **resize.TESTS, **story.TESTS, **told.TESTS, **delay.TESTS}
 
 
 def main():
