@@ -35,12 +35,6 @@ Words split(Words& group, const Words& column) {
 
 }  // namespace
 
-std::size_t NodeMask::count() const {
-  std::size_t count = 0;
-  for (const std::uint64_t word : words_) count += static_cast<std::size_t>(std::popcount(word));
-  return count;
-}
-
 Fleet::Fleet(const Registry& registry)
     : none_(registry.none()), columns_(registry.features().size()) {}
 

@@ -71,6 +71,19 @@ TEST(Fleet, RefusesSetsOfAnotherRegistry) {
   EXPECT_EQ(fleet.size(), 0U);
 }
 
+TEST(NodeMask, CountsEveryBit) {
+  for (std::size_t words = 0; words < 40; ++words) {
+    NodeMask mask;
+    mask.grow(words);
+    std::size_t expected = 0;
+    for (std::size_t place = 0; place < words * 64; place += 1 + place % 5) {
+      mask.insert(place);
+      ++expected;
+    }
+    EXPECT_EQ(mask.count(), expected);
+  }
+}
+
 int chance(int low, int high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
 }

@@ -94,7 +94,7 @@ DeclaredNames declared_names(const FeatureNode& node) {
     }
   };
   std::ranges::for_each(node.declared_features, add);
-  const auto found = node.annotations.find(std::string(kDeclaredFeaturesAnnotation));
+  const auto found = node.annotations.find(kDeclaredFeaturesAnnotation);
   if (found != node.annotations.end()) std::ranges::for_each(items_of(found->second), add);
   std::ranges::sort(result.names);
   const auto repeated = std::ranges::unique(result.names);
@@ -103,13 +103,13 @@ DeclaredNames declared_names(const FeatureNode& node) {
 }
 
 FeatureSet declared_set(const Registry& registry, const FeatureNode& node) {
-  const auto found = node.annotations.find(std::string(kDeclaredFeaturesAnnotation));
+  const auto found = node.annotations.find(kDeclaredFeaturesAnnotation);
   if (found == node.annotations.end()) return registry.known(node.declared_features);
   return registry.known(declared_names(node).names);
 }
 
 bool pins_cpus(const FeatureNode& node) {
-  const auto found = node.annotations.find(std::string(kCpuManagerPolicyAnnotation));
+  const auto found = node.annotations.find(kCpuManagerPolicyAnnotation);
   return found != node.annotations.end() && found->second == "static";
 }
 

@@ -5,6 +5,7 @@
 // are dropped and told.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,7 +27,7 @@ inline constexpr std::string_view kCpuManagerPolicyAnnotation = "corehold.dev/cp
 struct FeatureNode {
   std::string name{};
   std::vector<std::string> declared_features{};  // status.declaredFeatures, as given
-  std::map<std::string, std::string> annotations{};
+  std::map<std::string, std::string, std::less<>> annotations{};
   std::string kubelet_version{};  // status.nodeInfo.kubeletVersion; "" when not said
 };
 

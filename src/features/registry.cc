@@ -58,8 +58,12 @@ std::optional<FeatureId> Registry::find(std::string_view name) const {
 
 FeatureSet Registry::known(std::span<const std::string> names) const {
   FeatureSet set = none();
+  // Lists are mostly sorted: the search goes on where the name before ended.
+  std::size_t next = 0;
   for (const std::string& name : names) {
-    if (const auto id = find(name)) set.insert(*id);
+    if (next > 0 && name <= features_[next - 1].name) next = 0;
+    while (next < features_.size() && features_[next].name < name) ++next;
+    if (next < features_.size() && features_[next].name == name) set.insert(id_at(next));
   }
   return set;
 }
