@@ -39,7 +39,7 @@ Result<void> read_gate(std::string_view text, std::string_view item, NodeChange&
 
 // Whether a node with these gates changed declares the feature.
 bool declares(const Feature& feature, const FeatureNode& node, const NodeChange& change,
-              bool declared_before) {
+              const std::set<std::string>& before) {
   const auto value_of = [&change](const std::string& gate) -> std::optional<bool> {
     const auto found = change.gates.find(gate);
     if (found == change.gates.end()) return std::nullopt;
@@ -51,7 +51,7 @@ bool declares(const Feature& feature, const FeatureNode& node, const NodeChange&
   };
   if (!feature.is_current(change.version)) return false;
   if (std::ranges::any_of(gates, is(false))) return false;
-  if (!std::ranges::any_of(gates, is(true))) return declared_before;
+  if (!std::ranges::any_of(gates, is(true))) return before.contains(feature.name);
   return !feature.requirements.static_config.contains(kCpuManagerPolicyKey) || pins_cpus(node);
 }
 
@@ -89,7 +89,7 @@ std::vector<std::string> declared_after(const Registry& registry, const FeatureN
   const std::vector<std::string> before = declared_names(node).names;
   std::set<std::string> names(before.begin(), before.end());
   for (const Feature& feature : registry.features()) {
-    if (declares(feature, node, change, names.contains(feature.name))) {
+    if (declares(feature, node, change, names)) {
       names.insert(feature.name);
     } else {
       names.erase(feature.name);

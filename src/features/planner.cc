@@ -79,9 +79,9 @@ class Planning {
   }
 
  private:
-  Result<Need> need(const FeatureSet& required, const Names& features) const {
+  Result<FeatureNeed> need(const FeatureSet& required, const Names& features) const {
     const Fleet::Answer answer = TRY(now_.answer(required));
-    Need need{.features = features, .fitting = answer.fitting_count};
+    FeatureNeed need{.features = features, .fitting = answer.fitting_count};
     for (const Fleet::Shortage& shortage : answer.shortages) {
       need.others.push_back({.features = TRY(registry_.names(shortage.missing)),
                              .nodes = now_.names(shortage.nodes)});

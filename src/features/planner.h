@@ -29,7 +29,7 @@ struct NeedAfter {
 };
 
 // What pods need that need the same, and who has it.
-struct Need {
+struct FeatureNeed {
   std::vector<std::string> features{};  // empty: nothing
   std::size_t fitting = 0;
   std::vector<NodesLacking> others{};  // the most nodes first
@@ -44,7 +44,7 @@ struct PodPlan {
 
 struct FeaturePlan {
   std::size_t nodes = 0;
-  std::vector<Need> needs{};
+  std::vector<FeatureNeed> needs{};
   std::vector<PodPlan> pods{};  // in the order given
   // What one should know: bound pods whose node lacks, or would lack, what they need; names
   // that nodes may not declare.

@@ -41,7 +41,7 @@ TEST_F(Planner, CountsWhoFitsAndNamesWhatTheOthersLack) {
   const FeaturePlan made = plan();
   ASSERT_EQ(made.pods.size(), 1U);
   EXPECT_EQ(made.pods[0].pod, "default/p");
-  const Need& need = made.needs[made.pods[0].need];
+  const FeatureNeed& need = made.needs[made.pods[0].need];
   EXPECT_THAT(need.features, ElementsAre(kRestart));
   EXPECT_EQ(need.fitting, 1U);
   ASSERT_EQ(need.others.size(), 1U);

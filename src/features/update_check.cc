@@ -30,7 +30,7 @@ std::string node_name(const json::value& spec) {
 
 }  // namespace
 
-std::optional<std::string> node_to_check(const PodUpdate& update) {
+std::optional<std::string> node_to_check(const FeatureUpdate& update) {
   if (!update.subresource.empty() && update.subresource != "resize") return std::nullopt;
   const json::value spec = spec_of(update.new_pod);
   std::string name = node_name(spec);
@@ -38,7 +38,7 @@ std::optional<std::string> node_to_check(const PodUpdate& update) {
   return name;
 }
 
-Result<void> check_update(const Registry& registry, const PodUpdate& update,
+Result<void> check_update(const Registry& registry, const FeatureUpdate& update,
                           const FeatureNode* node, const std::optional<Version>& target) {
   const auto name = node_to_check(update);
   if (!name) return {};

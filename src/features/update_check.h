@@ -16,7 +16,7 @@
 namespace corehold {
 
 // An update of a pod, as an API server sees it.
-struct PodUpdate {
+struct FeatureUpdate {
   const Pod& old_pod;
   const Pod& new_pod;
   std::string_view subresource{};  // "": the pod itself
@@ -25,7 +25,7 @@ struct PodUpdate {
 // The node that the update has to be checked against, spec.nodeName. No value: there is
 // nothing to check, because the pod is not bound, its spec does not change, or the
 // subresource is neither the pod itself nor resize.
-std::optional<std::string> node_to_check(const PodUpdate& update);
+std::optional<std::string> node_to_check(const FeatureUpdate& update);
 
 // Whether that node (null: nobody knows it) has the features that the update needs.
 // InPlacePodVerticalScalingExclusiveCPUs is not asked of a node that pins no CPUs, where
@@ -34,7 +34,7 @@ std::optional<std::string> node_to_check(const PodUpdate& update);
 // Fails with kUnsupported, "pod update requires features X, Y which are not available on
 // node "N""; with kNotFound, "node "N" not found", when something is needed of an unknown
 // node; with kInvalid without a target version.
-Result<void> check_update(const Registry& registry, const PodUpdate& update,
+Result<void> check_update(const Registry& registry, const FeatureUpdate& update,
                           const FeatureNode* node, const std::optional<Version>& target);
 
 }  // namespace corehold
