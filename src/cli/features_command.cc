@@ -128,9 +128,6 @@ int discover(const Arguments& arguments) {
                     "known here",
                     arguments.config, version->str()));
   }
-  if (!checked.config.gates.is_on(Gate::kNodeDeclaredFeatures)) {
-    discovered.notes.push_back("gate NodeDeclaredFeatures is off: the node declares none of these");
-  }
   return answer(arguments.is_json() ? render_discovered_json(extension_registry(), discovered)
                                     : render_discovered(extension_registry(), discovered));
 }

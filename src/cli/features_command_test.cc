@@ -101,6 +101,16 @@ TEST(FeaturesDiscover, TellsMistakesOfTheConfigurationWithTheirLines) {
   EXPECT_THAT(outcome.text, testing::StartsWith("tests/golden/config/twelve-mistakes.yaml:5: "));
 }
 
+TEST(FeaturesDiscover, DeclaresNothingWithTheGateOfTheMechanismOff) {
+  const Outcome outcome =
+      run("features discover --config $f --node-version 1.37.0 | sed -n 5p; rm $f",
+          "f=$(mktemp); printf 'apiVersion: kubelet.config.k8s.io/v1beta1\\nkind: "
+          "KubeletConfiguration\\nfeatureGates: {NodeDeclaredFeatures: false}\\n' > $f;");
+  EXPECT_EQ(outcome.text,
+            "ExtendWebSocketsToKubelet                     no        gate NodeDeclaredFeatures is "
+            "off\n");
+}
+
 TEST(FeaturesRequirements, NamesGatesConfigurationAndRuntime) {
   EXPECT_EQ(features("requirements InPlacePodVerticalScalingExclusiveCPUs").text,
             "feature        InPlacePodVerticalScalingExclusiveCPUs\n"
@@ -108,9 +118,10 @@ TEST(FeaturesRequirements, NamesGatesConfigurationAndRuntime) {
             "configuration  cpuManagerPolicy: static\n"
             "runtime        -\n"
             "last version   -\n");
-  EXPECT_EQ(features("requirements VolumeBindMountOptions -o json").text,
-            "{\"gates\":[\"VolumeBindMountOptions\"],\"staticConfig\":{},\"runtimeFeatures\":["
-            "\"MountOptions\"],\"feature\":\"VolumeBindMountOptions\"}\n");
+  EXPECT_EQ(
+      features("requirements VolumeBindMountOptions -o json").text,
+      "{\n  \"gates\": [\"VolumeBindMountOptions\"],\n  \"staticConfig\": {},\n"
+      "  \"runtimeFeatures\": [\"MountOptions\"],\n  \"feature\": \"VolumeBindMountOptions\"\n}\n");
   const Outcome unknown = features("requirements NoSuch");
   EXPECT_EQ(unknown.code, 1);
   EXPECT_THAT(unknown.text, HasSubstr("corehold: feature 'NoSuch' not registered; there are "

@@ -32,6 +32,16 @@ std::string few(const Names& names) {
 
 json::array array_of(const Names& names) { return json::array(names.begin(), names.end()); }
 
+// What keeps the node from declaring the feature, the gate of declaring as such included.
+Names why_not(const Feature& feature, const NodeConfiguration& node) {
+  Names why = obstacles(feature, node);
+  const auto whole = node.gates.find(kNodeDeclaredFeaturesGate);
+  if (whole != node.gates.end() && !whole->second) {
+    why.insert(why.begin(), fmt::format("gate {} is off", kNodeDeclaredFeaturesGate));
+  }
+  return why;
+}
+
 std::string lacking_text(const FeatureNeed& need) {
   Names parts;
   for (const NodesLacking& lacking : need.others) {
@@ -113,7 +123,7 @@ json::object json_of(const FeatureNeed& need, const PodPlan& pod) {
 std::string render_discovered(const Registry& registry, const DiscoveredFeatures& discovered) {
   std::vector<Row> rows{{"FEATURE", "DECLARED", "WHY NOT"}};
   for (const Feature& feature : registry.features()) {
-    const Names why = obstacles(feature, discovered.node);
+    const Names why = why_not(feature, discovered.node);
     rows.push_back({feature.name, why.empty() ? "yes" : "no", listed(why, "; ")});
   }
   return align(rows, 3) + notes_text(discovered.notes);
@@ -123,7 +133,7 @@ std::string render_discovered_json(const Registry& registry, const DiscoveredFea
   json::array declared;
   json::object obstacle_lists;
   for (const Feature& feature : registry.features()) {
-    const Names why = obstacles(feature, discovered.node);
+    const Names why = why_not(feature, discovered.node);
     if (why.empty()) {
       declared.emplace_back(feature.name);
     } else {
