@@ -57,6 +57,7 @@ int run_cli(const CliOptions& options, int argc, char** argv) {
         "  corehold get cpus                       who holds which CPUs\n"
         "  corehold describe pod web               what a pod has, and why\n"
         "  corehold plan -f pods.yaml              who would, without a node\n"
+        "  corehold features match --help          which nodes can run which pods\n"
         "  corehold topology -o svg > host.svg     this machine as a picture\n"
         "  corehold checkpoint show FILE           who holds which CPUs, from the file\n"
         "  corehold config check FILE              what is wrong with a configuration\n"

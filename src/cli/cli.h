@@ -21,6 +21,7 @@ void add_config(CLI::App& root, int& exit_code);
 void add_complete(CLI::App& root, int& exit_code);
 void add_completion(CLI::App& root, int& exit_code);
 void add_describe(CLI::App& root, int& exit_code);
+void add_features(CLI::App& root, int& exit_code);
 void add_hold(CLI::App& root, int& exit_code);
 void add_launcher(CLI::App& root, int& exit_code);
 void add_manual(CLI::App& root, int& exit_code);

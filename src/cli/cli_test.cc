@@ -143,7 +143,8 @@ TEST(Cli, NamesTheCommandsThereAre) {
     const Outcome outcome = errors_of(arguments);
     EXPECT_EQ(outcome.code, 2);
     EXPECT_NE(outcome.text.find("; there are "), std::string::npos) << outcome.text;
-    EXPECT_NE(outcome.text.find(", plan, topology, checkpoint, config\n"), std::string::npos)
+    EXPECT_NE(outcome.text.find(", plan, features, topology, checkpoint, config\n"),
+              std::string::npos)
         << outcome.text;
   }
 }

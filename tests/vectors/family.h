@@ -47,6 +47,7 @@ Result<Verdict> judge_static_policy(const boost::json::object& line, const Machi
 Result<Verdict> judge_checkpoint(const boost::json::object& line, const Machines& machines);
 Result<Verdict> judge_hints(const boost::json::object& line, const Machines& machines);
 Result<Verdict> judge_merge(const boost::json::object& line, const Machines& machines);
+Result<Verdict> judge_declared_features(const boost::json::object& line, const Machines& machines);
 Result<Verdict> judge_quantity_qos(const boost::json::object& line, const Machines& machines);
 
 }  // namespace corehold::vectors

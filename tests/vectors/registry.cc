@@ -12,6 +12,7 @@ Judge judge_of(std::string_view family) {
       {"allocate", judge_allocate},
       {"checkpoint", judge_checkpoint},
       {"cpuset", judge_cpuset},
+      {"declared_features", judge_declared_features},
       {"hints", judge_hints},
       {"merge", judge_merge},
       {"quantity_qos", judge_quantity_qos},
