@@ -85,6 +85,7 @@ TEST(Cli, AnswersBadUsageWithTwoAndAHint) {
        "corehold delete pod"},
       {"delete -f x pod web", "-f and pod cannot be given together", "corehold delete"},
       {"resize", "no resize command given; there is pod", "corehold resize"},
+      {"resize web --cpu 4", "unknown command \"resize web\"; there is pod", "corehold resize"},
       {"resize pod", "POD is required", "corehold resize pod"},
       {"resize pod web --cpus 2", "unknown option \"--cpus\"; did you mean --cpu?",
        "corehold resize pod"},

@@ -39,7 +39,7 @@ constexpr const char* kPodFooter =
     "\n"
     "assigned  the CPUs that it has now\n"
     "promised  those that it started with and never loses\n"
-    "pending   what will be left after a resize under way\n"
+    "pending   those that it will keep after a shrink under way\n"
     "aligned   how well they lie: whole cores, and one L3 cache, NUMA node and socket where as\n"
     "          few would do\n"
     "why       what makes it have CPUs of its own, share, or wait\n"

@@ -79,7 +79,7 @@ std::string head(const NodePage& page, const NodeSummary& node) {
     }
   }
   rows.push_back(
-      {"started", moment(look_text(page.node, {"metadata", "creationTimestamp"}), page.now)});
+      {"created", moment(look_text(page.node, {"metadata", "creationTimestamp"}), page.now)});
   rows.push_back({"version", on_one_line(node.version)});
   rows.push_back({"kernel", on_one_line(fmt::format("{}, {}", node.kernel, node.architecture))});
   rows.push_back({"machine", summarize(map.topology)});

@@ -29,7 +29,7 @@ constexpr const char* kCpusFooter =
     "reserved   for the system: never given away\n"
     "shared     where every container without CPUs of its own runs\n"
     "exclusive  held by one container each: ASSIGNED is what it has, PROMISED what it started\n"
-    "           with and never loses, PENDING what will be left after a resize under way\n"
+    "           with and never loses, PENDING what it will keep after a shrink under way\n"
     "\n"
     "-o wide adds a map of the machine in letters and how well each container's CPUs lie: whole\n"
     "cores, and one L3 cache, NUMA node and socket where as few would do. -w shows it all again\n"

@@ -31,6 +31,12 @@ namespace json = boost::json;
 using std::chrono::seconds;
 
 constexpr const char* kFooter =
+    "Examples:\n"
+    "  corehold resize pod web --cpu 4         ask for it\n"
+    "  corehold resize pod web --cpu 4 --wait  and wait until it is done\n"
+    "  corehold resize pod --help              several containers, memory, what is refused";
+
+constexpr const char* kPodFooter =
     "POD is NAME or NAMESPACE/NAME. Its containers go on running. The request becomes N, and a\n"
     "limit that was equal to it too, so that a Guaranteed pod stays one; a higher limit stays. "
     "For\n"
@@ -216,6 +222,7 @@ void add_resize(CLI::App& root, int& exit_code) {
   CLI::App* command =
       root.add_subcommand("resize", "Give containers more or fewer CPUs while they run");
   command->require_subcommand(1);
+  command->footer(kFooter);
   CLI::App* pod =
       command->add_subcommand("pod", "Give its containers more or fewer CPUs while they run");
   pod->alias("pods");
@@ -239,7 +246,7 @@ void add_resize(CLI::App& root, int& exit_code) {
       ->type_name("SECONDS")
       ->check(whole_number());
   add_agent_options(*pod, arguments->agent);
-  pod->footer(kFooter);
+  pod->footer(kPodFooter);
   pod->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -170,7 +170,7 @@ TEST(Resize, BadUsageIsTwo) {
   const std::pair<const char*, const char*> cases[] = {
       {"web", "say what it should have, with --cpu, --memory or both"},
       {"web --cpu 0", "--cpu: \"0\" is not above zero"},
-      {"web --cpu two", "--cpu: \"two\" is no amount: "},
+      {"web --cpu two", "--cpu: \"two\" is no amount: write one as in 4, 500m or 512Mi"},
       {"web --cpu 2 --cpu 4", "--cpu is given 2 times, for 1 container: "},
       {"web -c main -c main --cpu 2 --cpu 4", "-c main is given twice"},
       {"web --cpu 4 --timeout 3", "--timeout goes with --wait"},

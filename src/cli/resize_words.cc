@@ -129,7 +129,9 @@ Container* find_in(Pod& pod, const std::string& name) {
 
 Result<Quantity> positive_amount(std::string_view text) {
   auto amount = Quantity::parse(text);
-  if (!amount) return invalid(fmt::format("{:?} is no amount: {}", text, amount.error().message));
+  if (!amount) {
+    return invalid(fmt::format("{:?} is no amount: write one as in 4, 500m or 512Mi", text));
+  }
   if (amount->sign() <= 0) return invalid(fmt::format("{:?} is not above zero", text));
   return amount;
 }

@@ -122,22 +122,23 @@ std::string explain_usage(const CLI::App& root, const CLI::ParseError& error) {
   const auto option = std::find_if(left.begin(), left.end(), [](const std::string& word) {
     return word.size() > 1 && word.front() == '-';
   });
+  const bool wants_command = !app.get_subcommands({}).empty();
+  // Options after a word that is no command are those of the command that was meant.
+  const bool is_wrong_command = wants_command && !left.empty() && option != left.begin();
+  if (is_wrong_command) {
+    return fmt::format("unknown command {:?}; {}", prefix_of(app) + left.front(), commands_of(app));
+  }
   if (option != left.end()) {
     const std::string name = option->substr(0, option->find('='));
     const bool is_address = name == "--root" || name == "--server";
-    if (app.get_option_no_throw(name) != nullptr ||
-        (is_address && !app.get_subcommands({}).empty())) {
+    if (app.get_option_no_throw(name) != nullptr || (is_address && wants_command)) {
       return fmt::format("option {:?} comes after the whole command{}", name,
                          is_address ? fmt::format(", as in corehold get cpus {} ...", name) : "");
     }
     return fmt::format("unknown option {:?}{}", name, meant_option(app, name));
   }
-  const bool wants_command = !app.get_subcommands({}).empty();
-  if (wants_command && left.empty()) {
-    return fmt::format("no {}command given; {}", prefix_of(app), commands_of(app));
-  }
   if (wants_command) {
-    return fmt::format("unknown command {:?}; {}", prefix_of(app) + left.front(), commands_of(app));
+    return fmt::format("no {}command given; {}", prefix_of(app), commands_of(app));
   }
   if (!left.empty() && !app.get_prefix_command())
     return fmt::format("unexpected argument {:?}", left.front());
