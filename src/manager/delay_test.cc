@@ -255,6 +255,34 @@ TEST_F(DelayTest, FilesThatCannotBeWrittenAreTriedAgainAndThatIsShown) {
   EXPECT_EQ(assigned(), "2-5");
 }
 
+TEST_F(DelayTest, FilesListNothingThatAGrowthHasNotBroughtYet) {
+  node_.resize("db", "2");
+  expire();
+  node_.create(pod_of("web", {"main cpu=500m"}));
+  const ContainerRef web{"web", "main"};
+  // Somebody who shares cannot be moved off the CPUs that db grows by.
+  node_.send(node_.wish("db", {{"main", "6"}}));
+  node_.send(PodSaved{.uid = "db"});
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
+              Contains("set web/main to 0-1"));
+  node_.send(PodSaved{.uid = "db"});
+  node_.send(CpusetApplied{.container = kMain, .cpus = cpus("2-3")});
+  node_.send(CpusetFailed{.container = web, .cpus = cpus("0-1"), .error = kDiskFull});
+  ASSERT_EQ(assigned(), "2-7");
+  ASSERT_EQ(runs_on(), "2-3");
+
+  node_.resize("db", "4");
+  EXPECT_EQ(node_.pod("db").told->at("main").cpus, cpus("2-3")) << "it cannot use 4-5 yet";
+  EXPECT_TRUE(is_delayed());
+  const TimerFired retry{.timer = {TimerKey::Kind::kRetry, web}};
+  EXPECT_THAT(node_.run(retry),
+              ElementsAre("set web/main to 0-1", "set db/main to 2-5", "podinfo db main=2-5"));
+  expire();
+  EXPECT_EQ(assigned(), "2-5");
+  EXPECT_EQ(runs_on(), "2-5");
+  EXPECT_FALSE(is_resizing(record()));
+}
+
 TEST_F(DelayTest, CpusThatCannotBeTakenAreTriedAgainAndStayHeld) {
   node_.resize("db", "4");
   node_.wait(seconds(5));

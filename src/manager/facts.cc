@@ -173,9 +173,9 @@ AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const 
   if (!own) return {};
   CpuSet cpus = *own;
   const ContainerState& state = pod.containers.at(ref.container);
-  if (const ContainerResize* shrink = shrink_of(pod, ref.container)) {
-    cpus &= shrink->after;
-  } else if (state.stage != Stage::kIdle && pod.record.containers.at(ref.container).actual) {
+  if (const ContainerResize* shrink = shrink_of(pod, ref.container)) cpus &= shrink->after;
+  // Also of what it keeps: a growth before this shrink may not have brought that yet.
+  if (state.stage != Stage::kIdle && pod.record.containers.at(ref.container).actual) {
     cpus &= surely_on(ref.container, state, pod) | node.offline;
   }
   return {.cpus = cpus, .mems = rules.admission.topology.nodes_of(cpus)};

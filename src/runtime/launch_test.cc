@@ -249,6 +249,34 @@ TEST(PodMistakes, IncludePodinfoThatCannotBe) {
                   HasSubstr("items[4]: needs one of fieldRef and resourceFieldRef")));
 }
 
+TEST(PodMistakes, IncludePodinfoFilesThatAreInEachOthersWay) {
+  const auto mistakes = [](const std::vector<std::string>& paths) {
+    std::string items;
+    for (const std::string& path : paths) {
+      items +=
+          fmt::format(R"json({}{{"path":"{}","fieldRef":{{"fieldPath":"metadata.name"}}}})json",
+                      items.empty() ? "" : ",", path);
+    }
+    return mistakes_of(
+        pod_with(R"json("command":["x"])json",
+                 fmt::format(R"json("volumes":[{{"name":"i","downwardAPI":{{"items":[{}]}}}}])json",
+                             items)));
+  };
+  EXPECT_THAT(mistakes({"a/b", "a/c", "ab", "a-b", "b/a"}), testing::IsEmpty());
+  EXPECT_THAT(mistakes({"a", "a/b"}), ElementsAre(HasSubstr("items[1].path: \"a/b\" and \"a\" "
+                                                            "cannot both be files: one would be a "
+                                                            "directory")));
+  EXPECT_THAT(mistakes({"a/b/c", "a-", "a"}), ElementsAre(HasSubstr("\"a\" and \"a/b/c\"")));
+  EXPECT_THAT(mistakes({"a//b", "a/b"}), ElementsAre(HasSubstr("duplicate path \"a/b\"")));
+  EXPECT_THAT(mistakes({"a/b", "./a/./b"}), ElementsAre(HasSubstr("duplicate path")));
+  for (const char* path : {".", "./", "./..data", "a/"}) {
+    EXPECT_THAT(mistakes({path}), ElementsAre(HasSubstr("is not a relative path"))) << path;
+  }
+  EXPECT_THAT(mistakes({std::string(255, 'a') + "/b"}), testing::IsEmpty());
+  EXPECT_THAT(mistakes({"b/" + std::string(256, 'a')}),
+              ElementsAre(HasSubstr("has a part of more than 255 bytes")));
+}
+
 TEST(PodMistakes, IncludeIsolationThatAProcessDoesNotHave) {
   EXPECT_THAT(
       mistakes_of(pod_with(R"json("command":["x"],"securityContext":{"readOnlyRootFilesystem":true,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <limits>
 #include <set>
 
@@ -24,6 +25,42 @@ bool is_absolute(std::string_view path) { return path.starts_with('/'); }
 
 bool has_dot_dot(std::string_view path) {
   return fmt::format("/{}/", path).find("/../") != std::string::npos;
+}
+
+// Without "." and needless slashes, as a file system reads it.
+std::string shortened(std::string_view path) {
+  std::string result;
+  while (!path.empty()) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+    if (part.empty() || part == ".") continue;
+    if (!result.empty()) result += '/';
+    result += part;
+  }
+  return result;
+}
+
+// Longer than the name of a file can be.
+bool has_long_part(std::string_view path) {
+  for (;;) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    if (slash > NAME_MAX) return true;
+    if (slash == path.size()) return false;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+// Which of these files is in the way of one more, being where it is to be, or a directory of
+// its path, or in a directory of its name; "": none.
+std::string in_the_way_of(const std::string& path, const std::set<std::string>& files) {
+  for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
+    const std::string upper = path.substr(0, end);
+    if (files.contains(upper)) return upper;
+    if (end == std::string::npos) break;
+  }
+  const auto below = files.lower_bound(path + "/");
+  return below != files.end() && below->starts_with(path + "/") ? *below : "";
 }
 
 class SpecReader : private FieldReader {
@@ -153,16 +190,23 @@ class SpecReader : private FieldReader {
     if (const auto mode = number_at(source, path, "defaultMode", 0777)) {
       spec.mode = static_cast<mode_t>(*mode);
     }
+    std::set<std::string> files;
     each(source, path, "items", [&](const json::object& item, const Path& at) {
-      PodInfoItem info{.path = name_at(item, at, "path")};
-      if (info.path.empty() || is_absolute(info.path) || has_dot_dot(info.path) ||
-          info.path.starts_with("..") || info.path.ends_with('/')) {
-        add(at / "path", fmt::format("{} is not a relative path without \"..\"", shown(info.path)));
+      const std::string written = name_at(item, at, "path");
+      PodInfoItem info{.path = shortened(written)};
+      if (info.path.empty() || is_absolute(written) || has_dot_dot(written) ||
+          info.path.starts_with("..") || written.ends_with('/')) {
+        add(at / "path", fmt::format("{} is not a relative path without \"..\"", shown(written)));
+      } else if (has_long_part(info.path)) {
+        add(at / "path", fmt::format("{} has a part of more than {} bytes, which no file can have",
+                                     shown(written), NAME_MAX));
+      } else if (const std::string other = in_the_way_of(info.path, files); other == info.path) {
+        add(at / "path", fmt::format("duplicate path {}", shown(written)));
+      } else if (!other.empty()) {
+        add(at / "path", fmt::format("{} and {} cannot both be files: one would be a directory",
+                                     shown(written), shown(other)));
       }
-      for (const PodInfoItem& other : spec.items) {
-        if (other.path == info.path)
-          add(at / "path", fmt::format("duplicate path {}", shown(info.path)));
-      }
+      files.insert(info.path);
       if (const auto mode = number_at(item, at, "mode", 0777)) {
         info.mode = static_cast<mode_t>(*mode);
       }
@@ -305,13 +349,7 @@ class SpecReader : private FieldReader {
         add(path, fmt::format("container {} mounts a volume on {}: choose another directory",
                               container.name, mount.path));
       }
-      // No volume of the pod's can have such a name.
-      VolumeSpec volume{.name = ".assigned-" + container.name,
-                        .kind = VolumeSpec::Kind::kDownwardApi};
-      for (const char* resource : {"assigned.cpuset", "assigned.memset"}) {
-        volume.items.push_back(
-            {.path = resource, .value = {.container = container.name, .resource = resource}});
-      }
+      VolumeSpec volume = assigned_volume(container.name);
       container.mounts.push_back({.volume = volume.name, .path = **directory, .read_only = true});
       spec_.volumes.push_back(std::move(volume));
     }
@@ -365,6 +403,16 @@ const VolumeSpec* PodSpec::find_volume(std::string_view volume) const {
   const auto found = std::find_if(volumes.begin(), volumes.end(),
                                   [&](const VolumeSpec& one) { return one.name == volume; });
   return found == volumes.end() ? nullptr : &*found;
+}
+
+VolumeSpec assigned_volume(const std::string& container) {
+  // No volume of the pod's can have such a name.
+  VolumeSpec volume{.name = ".assigned-" + container, .kind = VolumeSpec::Kind::kDownwardApi};
+  for (const char* resource : {"assigned.cpuset", "assigned.memset"}) {
+    volume.items.push_back(
+        {.path = resource, .value = {.container = container, .resource = resource}});
+  }
+  return volume;
 }
 
 PodSpec read_spec(const Pod& pod, PodInfoAnnotation annotation) {

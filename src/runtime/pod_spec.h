@@ -86,6 +86,9 @@ struct PodSpec {
   const VolumeSpec* find_volume(std::string_view volume) const;
 };
 
+// The volume that the annotation corehold.dev/podinfo gives a container.
+VolumeSpec assigned_volume(const std::string& container);
+
 // Obeyed, the annotation corehold.dev/podinfo gives every container a volume of its own and its
 // mount.
 enum class PodInfoAnnotation { kObeyed, kIgnored };

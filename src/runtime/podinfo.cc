@@ -103,22 +103,39 @@ void remove_old(const std::string& volume, const std::string& current, const std
   }
 }
 
+// A directory in the volume with the files, that nobody looks at yet. Where that fails nothing
+// is left of it: whoever tries again and again would fill the disk.
+Result<std::string> write_content(const std::string& volume, const std::vector<InfoFile>& files,
+                                  const std::optional<gid_t>& group) {
+  std::string directory = volume + "/..content-XXXXXX";
+  if (::mkdtemp(directory.data()) == nullptr) return failed("make a directory in", volume);
+  const auto fill = [&]() -> Result<void> {
+    if (::chmod(directory.c_str(), 0755) != 0) return failed("change the mode of", directory);
+    for (const InfoFile& file : files) {
+      TRY(write_file(fmt::format("{}/{}", directory, file.path), file, group));
+    }
+    return {};
+  };
+  if (const auto filled = fill(); !filled) {
+    static_cast<void>(remove_tree(directory));
+    return filled.error();
+  }
+  return directory.substr(volume.size() + 1);
+}
+
 Result<void> write_volume(const std::string& volume, const std::vector<InfoFile>& files,
                           const std::optional<gid_t>& group) {
   if (says(volume, files)) return {};
   TRY(make_directories(volume, 0755));
-  std::string directory = volume + "/..content-XXXXXX";
-  if (::mkdtemp(directory.data()) == nullptr) return failed("make a directory in", volume);
-  if (::chmod(directory.c_str(), 0755) != 0) return failed("change the mode of", directory);
-  std::set<std::string> shown;
-  for (const InfoFile& file : files) {
-    TRY(write_file(fmt::format("{}/{}", directory, file.path), file, group));
-    shown.insert(first_part(file.path));
-  }
-  const std::string name = directory.substr(volume.size() + 1);
+  const std::string name = TRY(write_content(volume, files, group));
   const std::string before = link_target(volume + "/..data");
-  TRY(replace_link(volume + "/..data", name));
-  for (const std::string& part : shown) {
+  if (const auto shown = replace_link(volume + "/..data", name); !shown) {
+    static_cast<void>(remove_tree(fmt::format("{}/{}", volume, name)));
+    return shown.error();
+  }
+  std::set<std::string> parts;
+  for (const InfoFile& file : files) parts.insert(first_part(file.path));
+  for (const std::string& part : parts) {
     const std::string path = fmt::format("{}/{}", volume, part);
     if (link_target(path) != "..data/" + part) TRY(replace_link(path, "..data/" + part));
   }
@@ -126,13 +143,29 @@ Result<void> write_volume(const std::string& volume, const std::vector<InfoFile>
   return {};
 }
 
+// The volumes that the pod asks for, and those that containers of it have been given by an
+// annotation that is there no more, or is not obeyed any more: one that runs still looks at it.
+std::vector<VolumeSpec> told_volumes(const Pod& pod, const PodSpec& spec,
+                                     const LaunchContext& context) {
+  std::vector<VolumeSpec> volumes;
+  for (const VolumeSpec& volume : spec.volumes) {
+    if (volume.kind == VolumeSpec::Kind::kDownwardApi) volumes.push_back(volume);
+  }
+  for (const ContainerSpec& container : spec.containers) {
+    VolumeSpec volume = assigned_volume(container.name);
+    if (spec.find_volume(volume.name) != nullptr) continue;
+    const std::string path = podinfo_path(context.root, pod.uid, volume.name);
+    if (::access(path.c_str(), F_OK) == 0) volumes.push_back(std::move(volume));
+  }
+  return volumes;
+}
+
 }  // namespace
 
 Result<void> write_podinfo(const Pod& pod, const std::map<std::string, Assigned>& by_container,
                            const LaunchContext& context) {
   const PodSpec spec = read_spec(pod, context.podinfo_annotation);
-  for (const VolumeSpec& volume : spec.volumes) {
-    if (volume.kind != VolumeSpec::Kind::kDownwardApi) continue;
+  for (const VolumeSpec& volume : told_volumes(pod, spec, context)) {
     std::vector<InfoFile> files;
     files.reserve(volume.items.size());
     for (const PodInfoItem& item : volume.items) {

@@ -220,6 +220,42 @@ TEST_F(PodInfo, IsOfEachContainerWhenAnAnnotationAsksForIt) {
   EXPECT_THAT(make_launch(pods->front(), "side", 0, context_)->mounts, testing::IsEmpty());
 }
 
+TEST_F(PodInfo, GoesOnForWhoWasGivenItByAnAnnotationThatIsGone) {
+  auto pods = parse_pods_json(R"({"metadata":{"name":"p","uid":"u",
+      "annotations":{"corehold.dev/podinfo":"/etc/podinfo"}},"spec":{
+      "containers":[{"name":"main","command":["x"]}]}})");
+  ASSERT_TRUE(pods);
+  Pod& pod = pods->front();
+  volume_ = podinfo_path(context_.root, "u", ".assigned-main");
+  const auto tell = [&](const CpuSet& cpus) {
+    ASSERT_TRUE(write_podinfo(pod, {{"main", {.cpus = cpus}}}, context_));
+  };
+  tell({CpuId(4), CpuId(5)});
+  context_.podinfo_annotation = PodInfoAnnotation::kIgnored;
+  tell({CpuId(4)});
+  EXPECT_EQ(read("assigned.cpuset"), "4") << "a container that runs has it mounted still";
+
+  context_.podinfo_annotation = PodInfoAnnotation::kObeyed;
+  pod.annotations.clear();
+  tell({CpuId(5)});
+  EXPECT_EQ(read("assigned.cpuset"), "5");
+  pod.uid = "other";
+  tell({CpuId(5)});
+  EXPECT_NE(::access((context_.root + "/podinfo/other").c_str(), F_OK), 0)
+      << "nobody has asked for it";
+}
+
+TEST_F(PodInfo, LeavesNothingOfAWriteThatFails) {
+  std::string path = "file";
+  for (int i = 0; i < 20; ++i) path = std::string(250, 'a') + "/" + path;
+  const Pod pod =
+      pod_with(fmt::format(R"([{},{{"path":"{}","fieldRef":{{"fieldPath":"metadata.name"}}}}])",
+                           assigned("cpuset"), path));
+  EXPECT_FALSE(write_podinfo(pod, {}, context_));
+  EXPECT_FALSE(write_podinfo(pod, {}, context_));
+  EXPECT_THAT(*entries_of(volume_), testing::IsEmpty());
+}
+
 TEST_F(PodInfo, CannotBeWhereAVolumeIs) {
   auto pods = parse_pods_json(R"({"metadata":{"name":"p","uid":"u",
       "annotations":{"corehold.dev/podinfo":"/etc/podinfo"}},"spec":{"containers":[
