@@ -347,10 +347,29 @@ void Story::crash() {
   world_.boot();
 }
 
+namespace {
+
+// Whether somebody is to keep CPUs in a shrink all of which are offline: it cannot go on
+// before one of them is back.
+bool waits_for_offline_cpus(const NodeState& node) {
+  for (const auto& [uid, pod] : node.pods) {
+    for (const auto& [name, state] : pod.containers) {
+      if (state.shrink && state.shrink->after.is_subset_of(node.offline)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::string> Story::finish() {
   if (!world_.is_up()) world_.boot();
   world_.send(SetCordon{.cordoned = false});
   if (!world_.settle()) return {"the node does not come to rest"};
+  if (waits_for_offline_cpus(world_.node())) {
+    world_.machine().set_offline({});
+    if (!world_.settle()) return {"the node does not come to rest when its CPUs are back"};
+  }
   std::vector<std::string> found = world_.unsettled();
   std::set<std::string> deleted;
   for (const auto& [id, request] : requests_) {
