@@ -50,7 +50,8 @@ Catalogue::Look Catalogue::look_of(const PodState& pod) {
             .wishes = record.wish.has_value(),
             .wished_at = record.wish ? record.wish->since : WallTime{},
             .verdict = pod.resize.verdict,
-            .resize_message = pod.resize.message};
+            .resize_message = pod.resize.message,
+            .resize_errors = pod.resize.errors};
   constexpr std::size_t kNumbers = 7;
   look.containers.reserve(pod.containers.size() * kNumbers);
   for (const auto& [name, state] : pod.containers) {

@@ -58,6 +58,7 @@ class Catalogue {
     WallTime wished_at{};
     std::optional<ResizeVerdict> verdict{};
     std::string resize_message{};
+    std::map<std::string, std::string> resize_errors{};
     std::vector<std::int64_t> containers{};  // some numbers for each
 
     bool operator==(const Look&) const = default;

@@ -98,6 +98,12 @@ TEST_F(CatalogueTest, EveryTurnOfAResizeIsANewVersion) {
   EXPECT_TRUE(is_new());
   pod.record.containers["main"].actual.emplace();
   EXPECT_TRUE(is_new());
+  pod.resize.errors[""] = "cannot write the pod's files: no space left";
+  EXPECT_TRUE(is_new());
+  EXPECT_NE(catalogue_.log(Resource::kPods).find("n", "a")->item().find("no space left"),
+            std::string::npos);
+  pod.resize.errors.clear();
+  EXPECT_TRUE(is_new());
   pod.record.containers["main"].actual.reset();
   EXPECT_TRUE(is_new());
 }

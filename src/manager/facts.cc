@@ -174,8 +174,11 @@ AssignedCpus shown_cpus(const ManagerRules& rules, const NodeState& node, const 
   CpuSet cpus = *own;
   const ContainerState& state = pod.containers.at(ref.container);
   if (const ContainerResize* shrink = shrink_of(pod, ref.container)) cpus &= shrink->after;
-  // Also of what it keeps: a growth before this shrink may not have brought that yet.
-  if (state.stage != Stage::kIdle && pod.record.containers.at(ref.container).actual) {
+  // Also of what it keeps: a growth before this shrink may not have brought that yet. After a
+  // crash the checkpoint may have a growth of which the store knows the wish alone.
+  const bool is_resized =
+      pod.record.containers.at(ref.container).actual || own->size() > state.exclusive;
+  if (state.stage != Stage::kIdle && is_resized) {
     cpus &= surely_on(ref.container, state, pod) | node.offline;
   }
   return {.cpus = cpus, .mems = rules.admission.topology.nodes_of(cpus)};

@@ -215,9 +215,22 @@ void PretendMachine::save(const PodRecord& record) {
   ++changes_;
 }
 
+// Files follow a growth: what they come to list, whoever runs can run on.
+void PretendMachine::check_listing(const ContainerRef& ref, const CpuSet& listed) {
+  const auto found = containers_.find(ref);
+  if (!rules_->pins_cpus || found == containers_.end()) return;
+  const PretendContainer& container = found->second;
+  if (!container.running || container.moved) return;
+  const CpuSet early = listed - told(ref) - container.cpus - ever_offline_;
+  if (early.empty()) return;
+  breach(fmt::format("the files of {} list CPUs {}, and it is on {} still", name_of(ref),
+                     early.str(), container.cpus.str()));
+}
+
 void PretendMachine::write_files(const WritePodInfo& effect, const Now& now) {
   for (const auto& [name, assigned] : effect.assigned) {
     const ContainerRef ref{effect.uid, name};
+    check_listing(ref, assigned.cpus);
     std::vector<Unlisted>& unlisted = unlisted_[ref];
     for (Unlisted& each : unlisted) each.cpus -= assigned.cpus;
     std::erase_if(unlisted, [](const Unlisted& each) { return each.cpus.empty(); });

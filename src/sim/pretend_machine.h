@@ -89,6 +89,7 @@ class PretendMachine {
   void start(const StartContainer& effect, const Now& now);
   void set_cpus(const SetCpuset& effect, const Now& now);
   void save(const PodRecord& record);
+  void check_listing(const ContainerRef& ref, const CpuSet& listed);
   void write_files(const WritePodInfo& effect, const Now& now);
   Command stop(const ContainerRef& ref, Exit exit, const Now& now);
   std::vector<Command> signal(const SignalContainer& effect, const Now& now);

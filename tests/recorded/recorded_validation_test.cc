@@ -27,6 +27,8 @@ const std::map<std::string, std::string, std::less<>> kNotReplayed{
      "ours: this node has such files (design 3.7)"},
     {"validation/01-pod-create.json: downwardAPI volume, resourceFieldRef assigned.memset",
      "ours: this node has such files (design 3.7)"},
+    {"validation/01-pod-create.json: env resourceFieldRef assigned.cpuset",
+     "refused too, with what to use instead (design 3.7)"},
     {"validation/01-pod-create.json: projected volume, resourceFieldRef assigned.cpuset",
      "ours: this node has such files (design 3.7)"},
     {"validation/02-pod-update-and-resize.json: resize: above the node's allocatable cpu and "
