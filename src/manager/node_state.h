@@ -285,7 +285,7 @@ struct NodeState {
   std::vector<std::string> admitting{};
   std::map<std::string, AcceptedResize> resizing{};  // by UID
   std::optional<Bookings> before_admitting{};
-  std::uint64_t freed = 1;  // grows whenever a waiting pod may fit that did not before
+  std::uint64_t freed = 1;  // grows whenever one that waits may be answered otherwise
 
   bool cordoned = false;  // pods of the API that wait go on waiting
 

@@ -142,8 +142,9 @@ void set_online(Turn& turn, const CpuSet& online) {
   }
   if (!back.empty()) {
     turn.note({}, "CpusOnline", fmt::format("CPUs {} are online again", back.str()));
-    ++turn.node.freed;
   }
+  // What waited for CPUs that have gone may wait in vain now, and be told so.
+  if (offline != turn.node.offline) ++turn.node.freed;
   turn.node.offline = offline;
 }
 

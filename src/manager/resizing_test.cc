@@ -121,6 +121,22 @@ TEST_F(ResizingTest, OneThatDoesNotFitNowWaitsForThoseThatHoldWhatItNeeds) {
   EXPECT_THAT(node_.take_counts(), Contains("kubelet_pod_deferred_accepted_resizes_total"));
 }
 
+TEST_F(ResizingTest, OneThatWaitsIsToldWhenItWaitsInVainBecauseCpusAreOffline) {
+  node_.create(exclusive("db", 2));
+  node_.create(exclusive("mq", 4));
+  resize("db", "6");
+  ASSERT_EQ(state("db").verdict, ResizeVerdict::kDeferred);
+  const CpuSet held = node_.assigned("db", "main") | node_.assigned("mq", "main");
+  std::vector<SeenContainer> seen;
+  for (const char* uid : {"db", "mq"}) {
+    seen.push_back(
+        {.container = {uid, "main"}, .running = true, .cpus = node_.assigned(uid, "main")});
+  }
+  node_.run(TimerFired{{TimerKey::Kind::kReconcile, {}}});
+  node_.run(Observed{.seen = seen, .online = held});
+  EXPECT_EQ(state("db").verdict, ResizeVerdict::kInfeasible);
+}
+
 // CPUs 0-15, of which 15 can be given, and nobody is left any.
 class QueueTest : public ResizingTest {
  protected:
