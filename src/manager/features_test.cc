@@ -81,6 +81,8 @@ TEST_F(ManagerFeatures, StopAPodThatRunsWhenTheNodeStartsWithoutThem) {
   EXPECT_EQ(phase_of(node_.pod("plain")), "Running");
   // Its CPUs are its own for as long as it runs.
   EXPECT_EQ(node_.assigned("needing", "main"), cpus("2-3"));
+  // An agent that dies meanwhile is followed by one that goes on stopping it.
+  EXPECT_THAT(node_.restart(), Contains("terminate needing/main"));
   node_.exit("needing", "main", 143);
   EXPECT_EQ(phase_of(node_.pod("needing")), "Failed");
   EXPECT_FALSE(node_.node().bookings.cpus.pods.contains("needing"));
