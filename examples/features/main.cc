@@ -2,16 +2,16 @@
 //
 // A small autoscaler's question: a pod waits; which node groups would have a place for it,
 // and which of the nodes that exist? Built outside of Corehold, with its installed library.
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-#include <vector>
-
 #include <features/fleet.h>
 #include <features/known_features.h>
 #include <features/match.h>
 #include <features/node_groups.h>
 #include <pod/pod_json.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -60,7 +60,9 @@ int main() {
   // Groups whose nodes do not exist yet.
   const std::vector<NodeGroup> groups = {
       {.name = "new",
-       .node = {.gates = {{kFeature, true}}, .runtime_features = {"MountOptions"}, .version = version}},
+       .node = {.gates = {{kFeature, true}},
+                .runtime_features = {"MountOptions"},
+                .version = version}},
       {.name = "old-runtime", .node = {.gates = {{kFeature, true}}, .version = version}},
       {.name = "old", .node = {.version = must(Version::parse("1.34.0"))}},
   };
