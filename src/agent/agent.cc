@@ -43,6 +43,7 @@
 #include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
+#include "sim/manager_rules.h"
 #include "sys/clock.h"
 #include "sys/directory.h"
 #include "sys/file.h"
@@ -59,21 +60,9 @@ constexpr mode_t kDirectoryMode = 0755;
 using Machine = AgentSettings::Machine;
 
 ManagerRules rules_of(const AgentSettings& settings, const NodeFacts& facts) {
-  const NodeSetup& setup = facts.setup;
-  return {
-      .admission = setup.rules(),
-      .invariants = {.topology = settings.topology,
-                     .reserved = setup.reserved,
-                     .strict_reservation = settings.config.static_options.strict_cpu_reservation,
-                     .full_pcpus_only = setup.full_pcpus_only},
-      .pins_cpus = settings.config.cpu_manager_policy == CpuManagerPolicy::kStatic,
-      .memory_pinning = settings.config.memory_pinning,
-      .reconcile_period = settings.config.reconcile_period,
-      .resize = {.in_place = settings.config.gates.is_on(Gate::kInPlacePodVerticalScaling),
-                 .exclusive_cpus =
-                     settings.config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)},
-      .scale_delay = settings.config.static_options.scale_delay,
-      .features = facts.features};
+  ManagerRules rules = manager_rules(facts.setup, settings.config);
+  rules.features = facts.features;
+  return rules;
 }
 
 Result<gid_t> group_number(const std::string& name) {
