@@ -24,6 +24,7 @@
 #include "agent/disk_store.h"
 #include "agent/disk_workspace.h"
 #include "agent/event_book.h"
+#include "agent/feature_rules.h"
 #include "agent/machine.h"
 #include "agent/metrics.h"
 #include "agent/node_document.h"
@@ -38,9 +39,11 @@
 #include "agent/tls_listener.h"
 #include "agent/view.h"
 #include "agent/watchers.h"
+#include "features/known_features.h"
 #include "runtime/pod_files.h"
 #include "runtime/process_runtime.h"
 #include "runtime/simulated_runtime.h"
+#include "sim/manager_rules.h"
 #include "sys/clock.h"
 #include "sys/directory.h"
 #include "sys/file.h"
@@ -56,20 +59,10 @@ constexpr mode_t kDirectoryMode = 0755;
 
 using Machine = AgentSettings::Machine;
 
-ManagerRules rules_of(const AgentSettings& settings, const NodeSetup& setup) {
-  return {
-      .admission = setup.rules(),
-      .invariants = {.topology = settings.topology,
-                     .reserved = setup.reserved,
-                     .strict_reservation = settings.config.static_options.strict_cpu_reservation,
-                     .full_pcpus_only = setup.full_pcpus_only},
-      .pins_cpus = settings.config.cpu_manager_policy == CpuManagerPolicy::kStatic,
-      .memory_pinning = settings.config.memory_pinning,
-      .reconcile_period = settings.config.reconcile_period,
-      .resize = {.in_place = settings.config.gates.is_on(Gate::kInPlacePodVerticalScaling),
-                 .exclusive_cpus =
-                     settings.config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)},
-      .scale_delay = settings.config.static_options.scale_delay};
+ManagerRules rules_of(const AgentSettings& settings, const NodeFacts& facts) {
+  ManagerRules rules = manager_rules(facts.setup, settings.config);
+  rules.features = facts.features;
+  return rules;
 }
 
 Result<gid_t> group_number(const std::string& name) {
@@ -109,7 +102,7 @@ class Agent final : public ShellListener {
         FoundCpus cpus, FoundPods pods)
       : settings_(settings),
         log_(log),
-        rules_(rules_of(settings, setup)),
+        rules_(rules_of(settings, facts)),
         facts_(std::move(facts)),
         cpus_(std::move(cpus)),
         pods_(std::move(pods.pods)),
@@ -432,7 +425,18 @@ void log_settings(const AgentSettings& settings, const NodeSetup& setup, const L
                               {"on", config.gates.is_on(gate) ? "true" : "false"}});
   }
   for (const auto& [name, on] : config.gates.others) {
+    if (extension_registry().find(name)) continue;
     log.info("feature gate without effect here", {{"gate", name}, {"on", on ? "true" : "false"}});
+  }
+}
+
+void log_features(const NodeFacts& facts, const Config& config, const Log& log) {
+  if (!facts.features) return;
+  log.info("declared features",
+           {{"features", fmt::format("{}", fmt::join(facts.features->names(), ","))}});
+  for (const std::string& feature : features_not_here(config)) {
+    log.warning("the gate of a feature is on that this node does not have; it is not declared",
+                {{"feature", feature}});
   }
 }
 
@@ -456,6 +460,8 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   if (settings.machine == Machine::kThis) keep_to(setup.reserved, log);
   NodeFacts facts = facts_of(setup, settings.version);
   if (settings.machine == Machine::kSimulated) facts.memory = memory_of(settings.topology);
+  facts.features = own_features(settings.config);
+  log_features(facts, settings.config, log);
   Agent agent(settings, log, setup, std::move(facts), std::move(cpus), std::move(pods));
   TRY(agent.check_confinement());
   agent.report_abilities();

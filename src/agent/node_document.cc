@@ -68,7 +68,11 @@ json::object NodeDocument::object(NodeView view) const {
   json::object node = to_json(view);
   json::object& metadata = node["metadata"].as_object();
   metadata["labels"] = overlaid(labels_, object_at(node, {"metadata", "labels"}));
-  metadata["annotations"] = overlaid(annotations_, object_at(node, {"metadata", "annotations"}));
+  // What nobody declares now may have been declared when clients wrote the others.
+  json::object annotations = annotations_;
+  annotations.erase(kFeaturesAnnotation);
+  metadata["annotations"] =
+      overlaid(std::move(annotations), object_at(node, {"metadata", "annotations"}));
   if (!managed_fields_.empty()) metadata["managedFields"] = managed_fields_;
   if (cordoned_) node["spec"].as_object()["unschedulable"] = true;
   json::array& conditions = node["status"].as_object()["conditions"].as_array();

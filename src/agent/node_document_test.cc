@@ -44,6 +44,23 @@ TEST(NodeDocument, KeepsWhatClientsMayWriteAndNothingElse) {
   EXPECT_EQ(conditions[2].at("type"), "Burnt");
 }
 
+TEST(NodeDocument, PutsBackWhatTheNodeDeclares) {
+  NodeDocument document("u1", 1000ms);
+  NodeView declaring = kView;
+  declaring.declared_features = {"A", "B"};
+  json::object node = document.object(declaring);
+  node["status"].as_object()["declaredFeatures"] = json::array{"Fake"};
+  node["metadata"].as_object()["annotations"].as_object()[kFeaturesAnnotation] = "Fake";
+  document.take(node);
+  EXPECT_EQ(document.object(declaring).at("status").at("declaredFeatures"),
+            (json::array{"A", "B"}));
+  EXPECT_EQ(look_text(document.object(declaring), {"metadata", "annotations", kFeaturesAnnotation}),
+            "A,B");
+  const json::object silent = document.object(kView);
+  EXPECT_FALSE(silent.at("status").as_object().contains("declaredFeatures"));
+  EXPECT_EQ(look_text(silent, {"metadata", "annotations", kFeaturesAnnotation}), "");
+}
+
 TEST(NodeDocument, IsRefusedWhenDamaged) {
   for (const char* const text : {"", "[]", "{}", R"({"uid":7})"}) {
     const auto document = NodeDocument::parse(text);

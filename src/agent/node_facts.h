@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "features/own_features.h"
 #include "manager/time.h"
 #include "runtime/runtime.h"
 #include "sim/node_setup.h"
@@ -24,6 +26,7 @@ struct NodeFacts {
   std::int64_t memory = 0;  // bytes; 0: not known
   WallTime started_at{};    // this agent
   RuntimeAbilities abilities{};
+  std::optional<OwnFeatures> features{};  // that it declares; no value: their gate is off
 };
 
 // The machine's part: name, kernel, architecture, memory.

@@ -48,7 +48,8 @@ void NodeWriter::update(const HttpExchangePtr& exchange, const HttpTarget& targe
   auto prepared =
       prepare_node_update(current, next->object,
                           {.path = path.subresource.empty() ? NodePath::kObject : NodePath::kStatus,
-                           .verb = next->verb});
+                           .verb = next->verb,
+                           .has_declared_features = parts_.facts.features.has_value()});
   if (!prepared) return answer_status(*exchange, prepared.error());
   if (const auto checked = check_spec(current, *prepared); !checked) {
     return answer_status(*exchange, checked.error());

@@ -10,6 +10,7 @@
 
 #include "agent/answer.h"
 #include "agent/delete_options.h"
+#include "agent/feature_rules.h"
 #include "agent/new_pod.h"
 #include "agent/static_pod_file.h"
 #include "agent/view.h"
@@ -193,6 +194,10 @@ void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, co
   // Who owns what may change though nothing else does, by server-side apply.
   const bool is_same = next.is_apply ? written == current : same_object("Pod", current, written);
   if (is_same) return answer_object(request, 200, old);
+  if (const auto refused =
+          refuse_update(parts_.facts, current, written, request.path.subresource)) {
+    return answer_status(exchange, *refused);
+  }
   const bool is_new_spec = changes_spec(current, written);
   if (request.is_try) {
     if (is_new_spec) raise_generation(written);

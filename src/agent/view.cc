@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "features/known_features.h"
 #include "manager/step.h"
 
 namespace corehold {
@@ -115,10 +116,13 @@ CpuSettings settings_of(const NodeSetup& setup) {
   CpuSettings settings{.topology_policy = std::string(name_of(setup.topology_options.policy)),
                        .topology_scope = std::string(name_of(setup.topology_options.scope)),
                        .topology_options = topology_words(setup.topology_options),
-                       .idle_gates = setup.gates.others,
                        .scale_delay = setup.scale_delay,
                        .reconcile_period = setup.reconcile_period,
                        .min_shared = setup.min_shared};
+  for (const auto& [name, on] : setup.gates.others) {
+    auto& gates = extension_registry().find(name) ? settings.gates : settings.idle_gates;
+    gates[name] = on;
+  }
   for (const Gate gate : setup.gates.changed()) {
     settings.gates[std::string(info(gate).name)] = setup.gates.is_on(gate);
   }
@@ -200,22 +204,24 @@ CpuMap cpu_map(const NodeState& node, const NodeFacts& facts, const Now& now) {
 }
 
 NodeView node_view(const NodeFacts& facts, std::uint64_t version) {
-  return {.name = facts.name,
-          .resource_version = version,
-          .created_at = facts.started_at,
-          .since = facts.started_at,
-          .version = facts.version,
-          .kernel = facts.kernel,
-          .architecture = facts.architecture,
-          .os_image = facts.os_image,
-          .machine_id = facts.machine_id,
-          .boot_id = facts.boot_id,
-          .cpus = facts.setup.topology->cpu_count(),
-          .reserved_cpus = facts.setup.reserved.size(),
-          .memory = facts.memory,
-          .policy = std::string(facts.setup.policy->name()),
-          .confinement = facts.abilities.confinement,
-          .note = facts.abilities.note};
+  return {
+      .name = facts.name,
+      .resource_version = version,
+      .created_at = facts.started_at,
+      .since = facts.started_at,
+      .version = facts.version,
+      .kernel = facts.kernel,
+      .architecture = facts.architecture,
+      .os_image = facts.os_image,
+      .machine_id = facts.machine_id,
+      .boot_id = facts.boot_id,
+      .cpus = facts.setup.topology->cpu_count(),
+      .reserved_cpus = facts.setup.reserved.size(),
+      .memory = facts.memory,
+      .policy = std::string(facts.setup.policy->name()),
+      .confinement = facts.abilities.confinement,
+      .note = facts.abilities.note,
+      .declared_features = facts.features ? facts.features->names() : std::vector<std::string>()};
 }
 
 }  // namespace corehold

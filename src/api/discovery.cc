@@ -110,7 +110,7 @@ json::object version_json(const ServerVersion& version) {
           {"emulationMinor", "37"},
           {"minCompatibilityMajor", "1"},
           {"minCompatibilityMinor", "36"},
-          {"gitVersion", fmt::format("v1.37.0+corehold.{}", version.corehold)},
+          {"gitVersion", fmt::format("v{}+corehold.{}", kKubernetesVersion, version.corehold)},
           {"gitCommit", ""},
           {"gitTreeState", ""},
           {"buildDate", ""},

@@ -15,8 +15,11 @@ namespace corehold {
 inline constexpr std::string_view kOwnGroup = "corehold.dev";
 inline constexpr std::string_view kOwnVersion = "v1alpha1";
 
+// The Kubernetes whose API this is.
+inline constexpr std::string_view kKubernetesVersion = "1.37.0";
+
 // GET /version. Clients judge by major, minor and gitVersion what they may expect, so these
-// are those of the Kubernetes whose API this is; ours follows after a plus sign.
+// are those of kKubernetesVersion; ours follows after a plus sign.
 struct ServerVersion {
   std::string corehold{};  // "0.1.0"
   std::string platform{};  // "linux/amd64"

@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/json_read.h"
 #include "api/time_text.h"
@@ -12,7 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view kPolicyAnnotation = "corehold.dev/cpu-manager-policy";
 constexpr std::string_view kConfinementAnnotation = "corehold.dev/confinement";
 constexpr std::string_view kConfined = "CpusConfined";
 
@@ -24,8 +24,12 @@ json::object metadata_json(const NodeView& view) {
   json::object labels{{"kubernetes.io/hostname", view.name}, {"kubernetes.io/os", "linux"}};
   if (!view.architecture.empty()) labels["kubernetes.io/arch"] = view.architecture;
   metadata["labels"] = std::move(labels);
-  metadata["annotations"] =
-      json::object{{kPolicyAnnotation, view.policy}, {kConfinementAnnotation, view.confinement}};
+  json::object annotations{{kPolicyAnnotation, view.policy},
+                           {kConfinementAnnotation, view.confinement}};
+  if (!view.declared_features.empty()) {
+    annotations[kFeaturesAnnotation] = fmt::format("{}", fmt::join(view.declared_features, ","));
+  }
+  metadata["annotations"] = std::move(annotations);
   return metadata;
 }
 
@@ -106,15 +110,19 @@ json::object to_json(const NodeView& view) {
                     {"kernelVersion", view.kernel},
                     {"kubeletVersion", "corehold-v" + view.version},
                     {"containerRuntimeVersion", "corehold://" + view.version}};
+  json::object status{{"capacity", amounts(view, view.cpus)},
+                      {"allocatable", amounts(view, view.cpus - view.reserved_cpus)},
+                      {"conditions", conditions_json(view)},
+                      {"addresses", std::move(addresses)},
+                      {"nodeInfo", std::move(info)}};
+  if (!view.declared_features.empty()) {
+    status["declaredFeatures"] = json::value_from(view.declared_features);
+  }
   return {{"kind", "Node"},
           {"apiVersion", "v1"},
           {"metadata", metadata_json(view)},
           {"spec", json::object()},
-          {"status", json::object{{"capacity", amounts(view, view.cpus)},
-                                  {"allocatable", amounts(view, view.cpus - view.reserved_cpus)},
-                                  {"conditions", conditions_json(view)},
-                                  {"addresses", std::move(addresses)},
-                                  {"nodeInfo", std::move(info)}}}};
+          {"status", std::move(status)}};
 }
 
 json::object node_list_json(json::array nodes, std::uint64_t resource_version) {

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -15,6 +17,10 @@
 #include "base/result.h"
 
 namespace corehold {
+
+// The agent's own. The first is there when something is declared.
+inline constexpr std::string_view kFeaturesAnnotation = "corehold.dev/declared-features";
+inline constexpr std::string_view kPolicyAnnotation = "corehold.dev/cpu-manager-policy";
 
 struct NodeView {
   std::string name{};
@@ -36,6 +42,7 @@ struct NodeView {
   std::string message{};      // why it is not
   std::string confinement{};  // "cgroup v2", "cgroup v1", "affinity", "simulated"
   std::string note{};         // what the operator should know about that
+  std::vector<std::string> declared_features{};  // sorted
 };
 
 boost::json::object to_json(const NodeView& view);

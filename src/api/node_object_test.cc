@@ -32,6 +32,15 @@ TEST(NodeObject, GivesAllButTheReservedCpus) {
   EXPECT_EQ(node.at("metadata").at("annotations").at("corehold.dev/cpu-manager-policy"), "static");
 }
 
+TEST(NodeObject, DeclaresFeaturesOrHasNoSuchField) {
+  NodeView view = kNode;
+  EXPECT_FALSE(to_json(view).at("status").as_object().contains("declaredFeatures"));
+  view.declared_features = {"A", "B/c"};
+  const json::object node = to_json(view);
+  EXPECT_EQ(node.at("status").at("declaredFeatures"), (json::array{"A", "B/c"}));
+  EXPECT_EQ(node.at("metadata").at("annotations").at(kFeaturesAnnotation), "A,B/c");
+}
+
 TEST(NodeObject, SaysWhetherItIsReadyAndHowItConfines) {
   NodeView view = kNode;
   view.ready = false;

@@ -10,6 +10,7 @@
 #include "api/core_types.h"
 #include "api/field_errors.h"
 #include "api/json_edit.h"
+#include "api/json_erase.h"
 #include "api/json_look.h"
 #include "api/label_rules.h"
 #include "api/typed_reader.h"
@@ -106,6 +107,8 @@ ApiResult<json::object> prepare_node_update(const json::object& old, const json:
   json::object node = canonical(*type, next);
   if (auto refused = refuse_other_object(before, node, update.verb, "nodes")) return *refused;
   copy_field(before, node, update.path == NodePath::kObject ? "status" : "spec");
+  if (!update.has_declared_features)
+    erase_members(made_object(node, "status"), {"declaredFeatures"});
   FieldErrors errors;
   json::object& metadata = made_object(node, "metadata");
   carry_metadata(look_object_or_empty(before, {"metadata"}), metadata, errors);

@@ -15,6 +15,7 @@ enum class NodePath { kObject, kStatus };
 struct NodeUpdate {
   NodePath path = NodePath::kObject;
   WriteVerb verb = WriteVerb::kPatch;
+  bool has_declared_features = true;  // gate NodeDeclaredFeatures; off, the field is dropped
 };
 
 // The node to store: on kObject status is that of `old`, on kStatus spec. Fails with 400, 409

@@ -11,6 +11,7 @@
 #include "config/field.h"
 #include "config/list_fields.h"
 #include "config/words.h"
+#include "features/known_features.h"
 #include "pod/json_field.h"
 
 namespace corehold {
@@ -73,6 +74,8 @@ void read_gates(const Node& node, FeatureGates& into, Reading& reading) {
     const GateInfo* gate = find_gate(name);
     if (gate == nullptr) {
       into.others[name] = on;
+      // Those of declared features decide what the node declares.
+      if (extension_registry().find(name)) continue;
       reading.note(member, "feature gate without effect here" + did_you_mean(name, known));
     } else if (gate->gate == Gate::kCpuManager && !on) {
       reading.mistake(member,

@@ -109,6 +109,7 @@ TEST(KubeletConfiguration, AnEmptyWordIsTheDefault) {
 TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
   const CheckedConfig checked = read_config(
       kubelet("maxPods: 250\ncpuManagerPolcy: static\nfeatureGates:\n  GracefulNodeShutdown: true\n"
+              "  RestartAllContainersOnContainerExits: true\n"
               "  CPUManagerPolicyAlphaOption: true\n"));
   EXPECT_THAT(texts_of(checked.mistakes), IsEmpty());
   EXPECT_THAT(
@@ -117,10 +118,11 @@ TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
                   "4: cpuManagerPolcy: kubelet field without effect here; did you mean "
                   "cpuManagerPolicy?",
                   "6: featureGates.GracefulNodeShutdown: feature gate without effect here",
-                  "7: featureGates.CPUManagerPolicyAlphaOption: feature gate without effect "
+                  "8: featureGates.CPUManagerPolicyAlphaOption: feature gate without effect "
                   "here; did you mean CPUManagerPolicyAlphaOptions?"));
   EXPECT_EQ(checked.config.gates.others,
             (std::map<std::string, bool>{{"GracefulNodeShutdown", true},
+                                         {"RestartAllContainersOnContainerExits", true},
                                          {"CPUManagerPolicyAlphaOption", true}}));
 }
 

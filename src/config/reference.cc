@@ -120,7 +120,7 @@ void add_gates(std::string& page) {
   page +=
       "\n## featureGates\n\n"
       "Other gates of Kubernetes are accepted, named by `corehold config check` and without "
-      "effect.\n\n"
+      "effect; those of [declared features](features.md#the-node) say what the node declares.\n\n"
       "| gate | stage | default | needs | meaning |\n|---|---|---|---|---|\n";
   for (const GateInfo& gate : gate_table()) {
     std::string needs;

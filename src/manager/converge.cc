@@ -74,6 +74,7 @@ void on_podinfo_written(Turn& turn, const PodInfoWritten& command) {
 }
 
 void converge(Turn& turn) {
+  refuse_unsupported(turn);
   delay_shrinks(turn);
   place_pods(turn);
   // A resize is told before it is saved again: its wish is in the store, and what becomes

@@ -247,6 +247,7 @@ struct PodState {
   RequestId run_request = 0;           // of a kRun pod: waits for the admission
   bool forgetting = false;             // the store has been asked to forget it
 
+  bool features_checked = false;                 // whether the node has all that it needs
   std::uint64_t tried = 0;                       // the NodeState::freed of the last try to admit it
   std::optional<AssignedByContainer> telling{};  // its podinfo files are being written
   PodVersion telling_of{};

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/code.h"
+#include "features/match.h"
 #include "manager/admission_counts.h"
 #include "manager/facts.h"
 #include "manager/resize_course.h"
@@ -131,9 +132,13 @@ Decision admit_online(Turn& turn, const PodState& pod) {
   return decision;
 }
 
+bool is_held_by_cordon(const NodeState& node, const PodState& pod) {
+  return node.cordoned && pod.record.source == Source::kApi && is_quiet(pod) && !pod.admitted;
+}
+
 void try_to_admit(Turn& turn, PodState& pod) {
   NodeState& node = turn.node;
-  if (node.cordoned && pod.record.source == Source::kApi && is_quiet(pod)) {
+  if (is_held_by_cordon(node, pod)) {
     pod.tried = node.freed;
     wait_for_room(turn, pod, kCordoned);
     return;
@@ -234,6 +239,18 @@ void on_cordon(Turn& turn, const SetCordon& command) {
   ++turn.node.freed;
   turn.note({}, command.cordoned ? "NodeNotSchedulable" : "NodeSchedulable",
             command.cordoned ? "the node takes no new pods" : "the node takes new pods again");
+}
+
+void refuse_unsupported(Turn& turn) {
+  if (!turn.rules.features) return;
+  for (auto& [uid, pod] : turn.node.pods) {
+    if (pod.features_checked || !pod.saved || is_stopping(pod)) continue;
+    if (is_held_by_cordon(turn.node, pod)) continue;
+    pod.features_checked = true;
+    const auto refusal = feature_refusal(*turn.rules.features, pod.record.pod);
+    if (!refusal) continue;
+    turn_away(turn, pod, std::string(kPodFeatureUnsupported), {Code::kUnsupported, *refusal});
+  }
 }
 
 void place_pods(Turn& turn) {

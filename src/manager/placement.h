@@ -12,6 +12,11 @@ void on_checkpoint_saved(Turn& turn, const CheckpointSaved& command);
 
 void on_cordon(Turn& turn, const SetCordon& command);
 
+// Fails the pods that need features which the node does not declare. Every pod is asked once in
+// each life of the agent, new or there before: what a node declares does not change while it
+// runs, so that waiting would be in vain. What runs of such a pod is stopped.
+void refuse_unsupported(Turn& turn);
+
 // Releases what finished pods and init containers hold, resizes and then admits the waiting pods
 // that fit, and has the checkpoint written if that has changed it.
 void place_pods(Turn& turn);

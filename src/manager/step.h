@@ -12,10 +12,12 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "features/own_features.h"
 #include "manager/command.h"
 #include "manager/effect.h"
 #include "manager/node_state.h"
@@ -32,6 +34,7 @@ struct ManagerRules {
   std::chrono::milliseconds reconcile_period{10'000};
   ResizeGates resize{};
   std::chrono::milliseconds scale_delay{};  // between being told and losing CPUs
+  std::optional<OwnFeatures> features{};    // no value: pods are not asked what they need
 };
 
 struct Outcome {

@@ -21,8 +21,8 @@ from resize_api_test import CONFIG, condition, summary
 COREHOLD = os.environ["COREHOLD"]
 GATE_ON = config("1s")
 GATE_OFF = config("1s", DownwardAPIAssignedResources="false")
-# As before the feature: no delay, no resize of exclusive CPUs, no assigned.cpuset.
-WITHOUT = CONFIG.replace("ExclusiveCPUs: true", "ExclusiveCPUs: false")
+# As before the feature: no delay, no resize of exclusive CPUs, no assigned.cpuset, nothing declared.
+WITHOUT = CONFIG.replace("ExclusiveCPUs: true", "ExclusiveCPUs: false") + "  NodeDeclaredFeatures: false\n"
 
 
 class Gates(DelayTest):

@@ -390,7 +390,8 @@ class Writing(ResizeTest):
 
 
 class GateOff(ResizeTest):
-    config = CONFIG.replace("ExclusiveCPUs: true", "ExclusiveCPUs: false")
+    # With NodeDeclaredFeatures the API refuses at once: features_api_test.py.
+    config = CONFIG.replace("ExclusiveCPUs: true", "ExclusiveCPUs: false") + "  NodeDeclaredFeatures: false\n"
 
     def test_exclusive_cpus_stay_and_shared_pods_are_resized(self):
         self.create("db", 2)

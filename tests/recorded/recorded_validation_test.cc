@@ -23,6 +23,8 @@ namespace {
 namespace json = boost::json;
 
 const std::map<std::string, std::string, std::less<>> kNotReplayed{
+    {"validation/01-pod-create.json: env resourceFieldRef assigned.cpuset",
+     "ours: the refusal says where to ask instead (design 3.7)"},
     {"validation/01-pod-create.json: downwardAPI volume, resourceFieldRef assigned.cpuset",
      "ours: this node has such files (design 3.7)"},
     {"validation/01-pod-create.json: downwardAPI volume, resourceFieldRef assigned.memset",
@@ -120,7 +122,7 @@ TEST(RecordedNewPods, AreAcceptedAndRefusedAlike) {
     }
     EXPECT_EQ(warnings, recorded_warnings(recorded)) << recorded.id;
   }
-  EXPECT_EQ(left_out.size(), 3U);
+  EXPECT_EQ(left_out.size(), 4U);
 }
 
 // ---- changed pods and nodes ----

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declared features on this node: what it declares, and which updates of its pods it refuses.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "agent/node_facts.h"
+#include "api/status.h"
+#include "config/config.h"
+#include "features/own_features.h"
+
+namespace corehold {
+
+// What the node declares: features whose gates are on and that it has. No value: gate
+// NodeDeclaredFeatures is off.
+std::optional<OwnFeatures> own_features(const Config& config);
+
+// The features whose gates are on and that the node does not have, sorted.
+std::vector<std::string> features_not_here(const Config& config);
+
+// The API server's refusal of an update of a bound pod, from one version of the object to
+// another, that needs what the node does not declare. No value: it may be made, or the
+// gate NodeDeclaredFeatures is off. `subresource` is "" for the pod itself.
+std::optional<ApiStatus> refuse_update(const NodeFacts& facts, const boost::json::object& current,
+                                       const boost::json::object& next,
+                                       std::string_view subresource);
+
+}  // namespace corehold

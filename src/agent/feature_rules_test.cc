@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/feature_rules.h"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "topology/testing.h"
+
+namespace corehold {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+namespace json = boost::json;
+
+constexpr const char* kRestartAll = "RestartAllContainersOnContainerExits";
+constexpr const char* kPodLevel = "InPlacePodLevelResourcesVerticalScaling";
+
+class FeatureRules : public testing::Test {
+ protected:
+  FeatureRules() : topology_(machine("1s4c2t")), config_(planning_defaults(topology_)) {}
+
+  json::object pod(const std::string& cpus, const std::string& node = "box") {
+    const json::object amounts{{"cpu", cpus}, {"memory", "1Gi"}};
+    json::object container{{"name", "c"},
+                           {"resources", json::object{{"limits", amounts}, {"requests", amounts}}}};
+    json::object spec{{"containers", json::array{std::move(container)}}};
+    if (!node.empty()) spec["nodeName"] = node;
+    return {{"metadata", json::object{{"name", "p"}, {"namespace", "default"}, {"uid", "u"}}},
+            {"spec", std::move(spec)}};
+  }
+  // "" for an update that may be made.
+  std::string refusal(const json::object& before, const json::object& after,
+                      std::string_view subresource = "resize") {
+    const auto setup = NodeSetup::make(topology_, config_);
+    EXPECT_TRUE(setup);
+    const NodeFacts facts{.setup = *setup, .name = "box", .features = own_features(config_)};
+    const auto refused = refuse_update(facts, before, after, subresource);
+    return refused ? refused->message : "";
+  }
+
+  Topology topology_;
+  Config config_;
+};
+
+TEST_F(FeatureRules, DeclareNothingWithTheGateOff) {
+  config_.gates.others[kRestartAll] = true;
+  ASSERT_TRUE(own_features(config_));
+  EXPECT_THAT(own_features(config_)->names(), ElementsAre(kRestartAll));
+  config_.gates.set(Gate::kNodeDeclaredFeatures, false);
+  EXPECT_FALSE(own_features(config_));
+}
+
+TEST_F(FeatureRules, DeclareWhatTheNodeHasAndNoMore) {
+  EXPECT_THAT(own_features(config_)->names(), IsEmpty());
+  config_.gates.set(Gate::kDownwardApiAssignedResources, true);
+  config_.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, true);
+  config_.gates.others[kPodLevel] = true;
+  config_.gates.others["DRAOptionalNodeOperations"] = false;
+  config_.cpu_manager_policy = CpuManagerPolicy::kStatic;
+  EXPECT_THAT(
+      own_features(config_)->names(),
+      ElementsAre("DownwardAPIAssignedResources", "InPlacePodVerticalScalingExclusiveCPUs"));
+  EXPECT_THAT(features_not_here(config_), ElementsAre(kPodLevel));
+  config_.cpu_manager_policy = CpuManagerPolicy::kNone;
+  EXPECT_THAT(own_features(config_)->names(), ElementsAre("DownwardAPIAssignedResources"));
+}
+
+TEST_F(FeatureRules, RefuseAResizeOfExclusiveCpusWithoutItsGate) {
+  config_.cpu_manager_policy = CpuManagerPolicy::kStatic;
+  const std::string text =
+      "pods \"p\" is forbidden: pod update requires features "
+      "InPlacePodVerticalScalingExclusiveCPUs which are not available on node \"box\"";
+  EXPECT_EQ(refusal(pod("2"), pod("3")), text);
+  EXPECT_EQ(refusal(pod("2"), pod("3"), ""), text);
+  EXPECT_EQ(refusal(pod("2"), pod("3"), "status"), "");
+  EXPECT_EQ(refusal(pod("2"), pod("2")), "");
+  EXPECT_EQ(refusal(pod("2", ""), pod("3", "")), "") << "not bound";
+  config_.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, true);
+  EXPECT_EQ(refusal(pod("2"), pod("3")), "");
+}
+
+TEST_F(FeatureRules, LetEverythingPassThatPinsNothingOrAsksNothing) {
+  config_.cpu_manager_policy = CpuManagerPolicy::kNone;
+  EXPECT_EQ(refusal(pod("2"), pod("3")), "");
+  config_.cpu_manager_policy = CpuManagerPolicy::kStatic;
+  EXPECT_NE(refusal(pod("2"), pod("3")), "");
+  config_.gates.set(Gate::kNodeDeclaredFeatures, false);
+  EXPECT_EQ(refusal(pod("2"), pod("3")), "");
+}
+
+}  // namespace
+}  // namespace corehold

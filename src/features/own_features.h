@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// OwnFeatures: what a node declares of itself, and which pods it therefore refuses: a
+// kubelet's admission by declared features. A value, made once when the node starts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "features/registry.h"
+
+namespace corehold {
+
+struct OwnFeatures {
+  // `registry` must outlive it.
+  // REQUIRES: the configuration has a version.
+  static OwnFeatures of(const Registry& registry, NodeConfiguration node);
+
+  const Registry* registry;  // never null
+  NodeConfiguration node;
+  FeatureSet declared;
+
+  std::vector<std::string> names() const;  // what is declared, sorted
+};
+
+// Why the node cannot run the pod: a kubelet's text (match.h), and for each feature that is
+// missing what keeps the node from having it. No value: nothing is missing.
+// DownwardAPIAssignedResources is not asked for: a node writes such files with its gate
+// off too; only who chooses among nodes asks.
+std::optional<std::string> feature_refusal(const OwnFeatures& own, const Pod& pod);
+
+}  // namespace corehold
