@@ -97,8 +97,8 @@ DeclaredNames declared_names(const FeatureNode& node) {
   const auto found = node.annotations.find(kDeclaredFeaturesAnnotation);
   if (found != node.annotations.end()) std::ranges::for_each(items_of(found->second), add);
   std::ranges::sort(result.names);
-  const auto repeated = std::ranges::unique(result.names);
-  result.names.erase(repeated.begin(), repeated.end());
+  // Not that of ranges: clang 14 does not compile what it returns.
+  result.names.erase(std::unique(result.names.begin(), result.names.end()), result.names.end());
   return result;
 }
 
