@@ -158,7 +158,7 @@ Fleet::Memory Fleet::memory() const {
   // A node of the map: link, hash, key and place; longer names are on the heap besides.
   constexpr std::size_t kEntry = 2 * sizeof(void*) + sizeof(std::string) + sizeof(std::size_t);
   memory.names = places_.size() * kEntry + places_.bucket_count() * sizeof(void*) +
-                 names_.capacity() * sizeof(names_[0]) + free_.capacity() * sizeof(std::size_t);
+                 names_.capacity() * sizeof(void*) + free_.capacity() * sizeof(std::size_t);
   for (const std::string* name : names_) {
     if (name != nullptr && name->capacity() >= sizeof(std::string) / 2) {
       memory.names += name->capacity() + 1;

@@ -66,6 +66,7 @@ class Fleet {
 
  private:
   struct TextHash : std::hash<std::string_view> {
+    // NOLINTNEXTLINE(readability-identifier-naming): the standard library looks for this name
     using is_transparent = void;
   };
 
