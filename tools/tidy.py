@@ -72,6 +72,18 @@ def name_of(path):
     return str(path.relative_to(ROOT))
 
 
+def once(build):
+    """A directory with the database of `build` in which each file stands once: one that is part
+    of several targets, mutants and optimised copies, need not be looked at for each."""
+    first = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        first.setdefault(Path(entry["directory"], entry["file"]).resolve(), entry)
+    folder = build / "once"
+    folder.mkdir(exist_ok=True)
+    (folder / "compile_commands.json").write_text(json.dumps(list(first.values())))
+    return folder, first.keys()
+
+
 def tidy(build, source):
     """The complaints about one file; empty when it is clean."""
     command = ["clang-tidy", "-p", str(build), "--quiet", str(source)]
@@ -118,11 +130,12 @@ def main():
         shown = database.relative_to(ROOT) if database.is_relative_to(ROOT) else database
         print(f"tidy: no {shown}; run cmake --preset tidy first", file=sys.stderr)
         return 2
-    sources = set()
-    for entry in json.loads(database.read_text()):
-        source = Path(entry["directory"], entry["file"]).resolve()
-        if source.is_relative_to(ROOT) and not source.is_relative_to(ROOT / "build"):
-            sources.add(source)
+    folder, listed = once(build)
+    sources = {
+        source
+        for source in listed
+        if source.is_relative_to(ROOT) and not source.is_relative_to(ROOT / "build")
+    }
     told = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True).stdout
     version = "".join(re.findall(r"version \S+", told)).encode()  # not the CPU it runs on
     headers = headers_of(sources)
@@ -137,7 +150,7 @@ def main():
     deadline = time.monotonic() + 60 * asked.minutes if asked.minutes else None
     dirty = left = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = {pool.submit(tidy_before, deadline, build, source): source for source in todo}
+        jobs = {pool.submit(tidy_before, deadline, folder, source): source for source in todo}
         for number, job in enumerate(concurrent.futures.as_completed(jobs), 1):
             source, complaints = jobs[job], job.result()
             if complaints is None:
