@@ -55,7 +55,7 @@ bool has_long_part(std::string_view path) {
 // its path, or in a directory of its name; "": none.
 std::string in_the_way_of(const std::string& path, const std::set<std::string>& files) {
   for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
-    const std::string upper = path.substr(0, end);
+    std::string upper = path.substr(0, end);
     if (files.contains(upper)) return upper;
     if (end == std::string::npos) break;
   }
