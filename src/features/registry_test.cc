@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "features/registry.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "features/testing.h"
@@ -35,7 +36,7 @@ TEST(Registry, RefusesBadNames) {
       "MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
   for (const std::string name :
        {"", "alpha", "A_B", "A-B", "A/", "/A", "A//B", "1A", "A/1b", "\u00c4"}) {
-    EXPECT_EQ(refusal({feature(name)}), "invalid feature name \"" + name + "\": " + form);
+    EXPECT_EQ(refusal({feature(name)}), fmt::format("invalid feature name \"{}\": {}", name, form));
   }
   EXPECT_EQ(refusal({feature(std::string(254, 'A'))}),
             "invalid feature name \"" + std::string(254, 'A') +
@@ -48,6 +49,7 @@ TEST(Registry, RefusesBadNames) {
 
 TEST(Registry, RefusesMoreFeaturesThanASetHolds) {
   std::vector<Feature> features;
+  features.reserve(257);
   for (int i = 0; i < 257; ++i) features.push_back(feature("F" + std::to_string(i)));
   EXPECT_EQ(refusal(features), "257 features, a registry holds at most 256");
   features.pop_back();

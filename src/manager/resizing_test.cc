@@ -20,6 +20,7 @@ using std::chrono::seconds;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
