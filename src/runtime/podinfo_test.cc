@@ -246,8 +246,9 @@ TEST_F(PodInfo, GoesOnForWhoWasGivenItByAnAnnotationThatIsGone) {
 }
 
 TEST_F(PodInfo, LeavesNothingOfAWriteThatFails) {
-  std::string path = "file";
-  for (int i = 0; i < 20; ++i) path = std::string(250, 'a') + "/" + path;
+  std::string path;
+  for (int i = 0; i < 20; ++i) path.append(250, 'a').append("/");
+  path += "file";
   const Pod pod =
       pod_with(fmt::format(R"([{},{{"path":"{}","fieldRef":{{"fieldPath":"metadata.name"}}}}])",
                            assigned("cpuset"), path));

@@ -110,6 +110,7 @@ int run(const std::string& socket, const std::vector<Target>& targets, int count
   std::atomic<int> resizes = 0;
   std::atomic<int> requests = 0;
   std::vector<std::thread> threads;
+  threads.reserve(targets.size());
   const auto begun = std::chrono::steady_clock::now();
   for (const Target& target : targets) {
     threads.emplace_back([&, own_seed = seed + static_cast<unsigned>(threads.size())] {
