@@ -72,9 +72,8 @@ function(corehold_proof name)
     return()
   endif()
   corehold_test(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LABELS proof)
-  # g++ 12 sees uninitialised words of sets that are not read, once there are assertions. clang,
-  # and so clang-tidy, does not know that warning.
-  set(options -O2 -Wno-unknown-warning-option -Wno-maybe-uninitialized)
+  # g++ 12 sees uninitialised words of sets that are not read, once there are assertions.
+  set(options -O2 -Wno-maybe-uninitialized)
   target_compile_options(${name} PRIVATE ${options})
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
   foreach(library ${ARG_OPTIMISED})
