@@ -72,11 +72,12 @@ std::string random_delay(Dice& dice) {
   return kDelays[static_cast<std::size_t>(dice.roll(0, 6))];
 }
 
-void add_random_rule(Dice& dice, Pod& pod) {
-  const std::vector<const Container*> containers = in_starting_order(pod);
-  const auto which = dice.roll(0, static_cast<int>(containers.size()) - 1);
-  const std::string name = containers[static_cast<std::size_t>(which)]->name;
-  add_restart_rule(pod, name, kRuleCode, dice.chance(75) ? "RestartAllContainers" : "Restart");
+void add_random_rules(Dice& dice, Pod& pod) {
+  for (const Container* container : in_starting_order(pod)) {
+    if (dice.chance(40)) continue;
+    add_restart_rule(pod, container->name, kRuleCode,
+                     dice.chance(75) ? "RestartAllContainers" : "Restart");
+  }
 }
 
 std::string random_line(Dice& dice, const StoryNode& node, const std::string& name,
@@ -157,7 +158,7 @@ Pod random_pod(Dice& dice, const StoryNode& node, int number) {
       container.resize_policy["cpu"] = "RestartContainer";
     }
   }
-  if (dice.chance(30)) add_random_rule(dice, pod);
+  if (dice.chance(30)) add_random_rules(dice, pod);
   return pod;
 }
 
