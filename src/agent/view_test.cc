@@ -75,7 +75,7 @@ TEST_F(ViewTest, ShowsThatAllContainersAreBeingRestarted) {
   EXPECT_EQ(json::serialize(restarting()),
             R"({"type":"AllContainersRestarting","status":"True","lastProbeTime":null,)"
             R"("lastTransitionTime":"1970-01-01T00:00:06Z","reason":"RestartAllContainersStarted",)"
-            R"("message":"container exited with restart policy rule"})");
+            R"("message":"container exited with restart policy rule","observedGeneration":1})");
   EXPECT_EQ(status().at("state").at("waiting").at("reason").get_string(),
             "RestartingAllContainers");
   // Afterwards, of a pod that may do it again.
@@ -84,7 +84,7 @@ TEST_F(ViewTest, ShowsThatAllContainersAreBeingRestarted) {
   pod.record.restart_all = {.since = 7000ms};
   EXPECT_EQ(json::serialize(restarting()),
             R"({"type":"AllContainersRestarting","status":"False","lastProbeTime":null,)"
-            R"("lastTransitionTime":"1970-01-01T00:00:07Z"})");
+            R"("lastTransitionTime":"1970-01-01T00:00:07Z","observedGeneration":1})");
 }
 
 TEST_F(ViewTest, ShowsAContainerThatHasEndedForGood) {

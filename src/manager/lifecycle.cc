@@ -279,7 +279,8 @@ void start_over(Turn& turn) {
     end_stopping(turn, uid, pod);
     pod.record.restart_all = {.under_way = false, .since = turn.now.wall};
     for (auto& [name, record] : pod.record.containers) record.began = record.exits;
-    // An init container whose CPUs went with a lost checkpoint needs some again.
+    // An init container that has left its CPUs, be it that the gate was off then or that the
+    // checkpoint was lost, needs some again.
     if (turn.rules.pins_cpus && !has_all_cpus(turn.node, pod)) {
       pod.admitted = false;
       pod.tried = 0;

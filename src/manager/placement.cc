@@ -41,7 +41,7 @@ void release_ended_inits(Turn& turn, const std::string& uid, const PodState& pod
     const ContainerRef ref{uid, container.name};
     if (container.kind != Container::Kind::kInit || cpus.find(ref) == nullptr) continue;
     if (!pod.record.containers.at(container.name).ended) continue;
-    if (restarts_all_containers(pod.record.pod)) continue;
+    if (turn.rules.restart_all && restarts_all_containers(pod.record.pod)) continue;
     apply(cpus, turn.rules.admission.policy.release(cpus, ref));
     ++turn.node.revision;
     ++turn.node.freed;
