@@ -21,7 +21,6 @@ namespace {
 static_assert(kFeaturesAnnotation == kDeclaredFeaturesAnnotation);
 static_assert(kPolicyAnnotation == kCpuManagerPolicyAnnotation);
 
-// Of RestartAllContainersOnContainerExits there is no more than that such pods are let in.
 constexpr std::array kHere{kAssignedResourcesFeature, kExclusiveCpusFeature,
                            std::string_view("RestartAllContainersOnContainerExits")};
 

@@ -26,11 +26,12 @@ enum class Gate {
   kInPlacePodVerticalScaling,
   kInPlacePodVerticalScalingExclusiveCpus,
   kNodeDeclaredFeatures,
+  kRestartAllContainersOnContainerExits,
   kTopologyManagerPolicyAlphaOptions,
   kTopologyManagerPolicyBetaOptions,
 };
 
-inline constexpr std::size_t kGateCount = 9;
+inline constexpr std::size_t kGateCount = 10;
 
 enum class GateStage { kGa, kBeta, kAlpha };
 

@@ -109,7 +109,7 @@ TEST(KubeletConfiguration, AnEmptyWordIsTheDefault) {
 TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
   const CheckedConfig checked = read_config(
       kubelet("maxPods: 250\ncpuManagerPolcy: static\nfeatureGates:\n  GracefulNodeShutdown: true\n"
-              "  RestartAllContainersOnContainerExits: true\n"
+              "  VolumeBindMountOptions: true\n"
               "  CPUManagerPolicyAlphaOption: true\n"));
   EXPECT_THAT(texts_of(checked.mistakes), IsEmpty());
   EXPECT_THAT(
@@ -122,7 +122,7 @@ TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
                   "here; did you mean CPUManagerPolicyAlphaOptions?"));
   EXPECT_EQ(checked.config.gates.others,
             (std::map<std::string, bool>{{"GracefulNodeShutdown", true},
-                                         {"RestartAllContainersOnContainerExits", true},
+                                         {"VolumeBindMountOptions", true},
                                          {"CPUManagerPolicyAlphaOption", true}}));
 }
 

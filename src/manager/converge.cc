@@ -86,6 +86,7 @@ void converge(Turn& turn) {
     tell_pods(turn);
   }
   complete_resizes(turn);
+  start_over(turn);
   save_pods(turn);
   set_cpusets(turn);
   start_containers(turn);
