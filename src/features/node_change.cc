@@ -60,9 +60,10 @@ bool is_turned_on(const Feature& feature, const NodeChange& change) {
 NodeConfiguration kubelet_after(const FeatureNode& node, const NodeChange& change) {
   NodeConfiguration kubelet{.version = kubernetes_version(node)};
   // It declares, though its version would not by default: the gate was turned on.
-  if (!node.declared_features.empty() && silence(kubelet)) {
-    kubelet.gates.emplace(kNodeDeclaredFeaturesGate, true);
-  }
+  const bool declares = !node.declared_features.empty();
+  if (declares && silence(kubelet)) kubelet.gates.emplace(kNodeDeclaredFeaturesGate, true);
+  // Or the version is not what it seems; what the node does says more.
+  if (declares && silence(kubelet)) kubelet.version.reset();
   if (change.version) kubelet.version = change.version;
   if (const auto value = value_of(change, kNodeDeclaredFeaturesGate)) {
     kubelet.gates.insert_or_assign(std::string(kNodeDeclaredFeaturesGate), *value);

@@ -106,6 +106,15 @@ TEST(NodeAfter, In135DeclaresOnlyWithTheGateOfTheMechanism) {
               ElementsAre(kRestart, "VolumeBindMountOptions"));
 }
 
+TEST(NodeAfter, BelievesWhatANodeDeclaresMoreThanItsVersion) {
+  FeatureNode patched = new_node();
+  patched.kubelet_version = "v1.34.2-patched";
+  EXPECT_EQ(after(patched, {}).silent, std::nullopt);
+  EXPECT_THAT(after(patched, {"w=VolumeBindMountOptions"}).declared,
+              ElementsAre(kRestart, "VolumeBindMountOptions"));
+  EXPECT_THAT(after(patched, {"w=/1.34.2"}).declared, IsEmpty());
+}
+
 TEST(NodeAfter, DeclaresNothingWithTheGateOfTheMechanismOff) {
   const NodeAfter off = after(new_node(), {"w=NodeDeclaredFeatures=false"});
   EXPECT_THAT(off.declared, IsEmpty());
