@@ -25,8 +25,8 @@ namespace corehold {
 namespace {
 
 constexpr const char* kDiscoverFooter =
-    "The answer is for a kubelet of that version; a Corehold node has other defaults, and says in\n"
-    "its status what it declares.\n"
+    "The answer is for a kubelet of that version; a Corehold node has other defaults: see\n"
+    "corehold describe node.\n"
     "\n"
     "FILE is a KubeletConfiguration (and CoreholdConfiguration), as YAML. Gates of features that "
     "it\n"
@@ -101,7 +101,7 @@ std::optional<Version> read_version(const Arguments& arguments, std::string_view
   const bool is_ours = arguments.version.starts_with("corehold-");
   code =
       bad_usage(is_ours ? fmt::format("\"{}\" is the version of a Corehold node; this answers for "
-                                      "a kubelet, corehold get nodes -o json for the node",
+                                      "a kubelet, corehold describe node for the node",
                                       on_one_line(arguments.version))
                         : version.error().message,
                 command);

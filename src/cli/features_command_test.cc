@@ -105,8 +105,8 @@ TEST(FeaturesMatch, TakesListsWithNothingInThem) {
   const Outcome no_pods = features("match --pods - --nodes docs/examples/cluster-nodes.json",
                                    "echo '{\"kind\":\"List\",\"items\":[]}' |");
   EXPECT_EQ(no_pods.code, 0);
-  EXPECT_EQ(no_pods.text,
-            "no pods\nby features only: selectors, taints and resources are not looked at\n");
+  EXPECT_EQ(no_pods.text, "no pods\n");
+  EXPECT_EQ(features("infer -f -", "echo '{\"kind\":\"List\",\"items\":[]}' |").text, "no pods\n");
   const Outcome no_nodes = features("match --pods docs/examples/cluster-pods.json --nodes -",
                                     "echo '{\"kind\":\"List\",\"items\":[]}' |");
   EXPECT_EQ(no_nodes.code, 0);
@@ -201,7 +201,7 @@ TEST(FeaturesDiscover, IsNotForCoreholdNodes) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.text,
             "corehold: \"corehold-v0.1.0\" is the version of a Corehold node; this answers for a "
-            "kubelet, corehold get nodes -o json for the node\n"
+            "kubelet, corehold describe node for the node\n"
             "corehold: see corehold features discover --help\n");
 }
 

@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 using Names = std::vector<std::string>;
 
-constexpr std::string_view kByFeaturesOnly =
+constexpr const char* kByFeaturesOnly =
     "by features only: selectors, taints and resources are not looked at\n";
 
 std::string listed(const Names& names, std::string_view separator) {
@@ -173,6 +173,7 @@ std::string render_discovered_json(const Registry& registry, const DiscoveredFea
 }
 
 std::string render_needs(const PodNeeds& needs) {
+  if (needs.empty()) return "no pods\n";
   std::vector<Row> rows{{"POD", "NEEDS"}};
   for (const auto& [pod, features] : needs) rows.push_back({pod, listed(features, ", ")});
   return table(rows);
@@ -222,10 +223,9 @@ std::string render_feature_plan(const Registry& registry, const FeaturePlan& pla
     text += fmt::format("{} {} no feature\n", counted(without_needs, "pod"),
                         without_needs == 1 ? "needs" : "need");
   }
-  if (plan.pods.empty()) text += "no pods\n";
   if (plan.nodes == 0) text += "no nodes\n";
-  return text + std::string(kByFeaturesOnly) + requirements_table(registry, plan) +
-         notes_text(plan.notes);
+  text += plan.pods.empty() ? "no pods\n" : kByFeaturesOnly;
+  return text + requirements_table(registry, plan) + notes_text(plan.notes);
 }
 
 std::string render_pod_plan(const Registry& registry, const FeaturePlan& plan) {
