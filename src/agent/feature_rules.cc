@@ -21,8 +21,7 @@ namespace {
 static_assert(kFeaturesAnnotation == kDeclaredFeaturesAnnotation);
 static_assert(kPolicyAnnotation == kCpuManagerPolicyAnnotation);
 
-constexpr std::array kHere{kAssignedResourcesFeature, kExclusiveCpusFeature,
-                           std::string_view("RestartAllContainersOnContainerExits")};
+constexpr std::array kHere{kAssignedResourcesFeature, kExclusiveCpusFeature, kRestartAllFeature};
 
 bool is_here(const std::string& feature) {
   return std::find(kHere.begin(), kHere.end(), feature) != kHere.end();

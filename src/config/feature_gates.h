@@ -26,12 +26,11 @@ enum class Gate {
   kInPlacePodVerticalScaling,
   kInPlacePodVerticalScalingExclusiveCpus,
   kNodeDeclaredFeatures,
-  kRestartAllContainersOnContainerExits,
   kTopologyManagerPolicyAlphaOptions,
   kTopologyManagerPolicyBetaOptions,
 };
 
-inline constexpr std::size_t kGateCount = 10;
+inline constexpr std::size_t kGateCount = 9;
 
 enum class GateStage { kGa, kBeta, kAlpha };
 
@@ -65,10 +64,12 @@ class FeatureGates {
   FeatureGates();
 
   bool is_on(Gate gate) const { return on_[static_cast<std::size_t>(gate)]; }
+  // One of `others`: off where it is not given.
+  bool is_on(std::string_view other) const;
   void set(Gate gate, bool on) { on_[static_cast<std::size_t>(gate)] = on; }
 
-  // Gates that Corehold does not know, as given.
-  std::map<std::string, bool> others{};
+  // Other gates, as given: those of features that a node may declare, and those without effect.
+  std::map<std::string, bool, std::less<>> others{};
 
   // Known gates whose value is not the default.
   std::vector<Gate> changed() const;
