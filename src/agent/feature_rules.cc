@@ -21,7 +21,8 @@ namespace {
 static_assert(kFeaturesAnnotation == kDeclaredFeaturesAnnotation);
 static_assert(kPolicyAnnotation == kCpuManagerPolicyAnnotation);
 
-constexpr std::array kHere{kAssignedResourcesFeature, kExclusiveCpusFeature, kRestartAllFeature};
+constexpr std::array kHere{kAssignedResourcesFeature, kExclusiveCpusFeature,
+                           std::string_view("RestartAllContainersOnContainerExits")};
 
 bool is_here(const std::string& feature) {
   return std::find(kHere.begin(), kHere.end(), feature) != kHere.end();

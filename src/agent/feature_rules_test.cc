@@ -45,7 +45,7 @@ class FeatureRules : public testing::Test {
 };
 
 TEST_F(FeatureRules, DeclareNothingWithTheGateOff) {
-  config_.gates.others[kRestartAll] = true;
+  config_.gates.set(Gate::kRestartAllContainersOnContainerExits, true);
   ASSERT_TRUE(own_features(config_));
   EXPECT_THAT(own_features(config_)->names(), ElementsAre(kRestartAll));
   config_.gates.set(Gate::kNodeDeclaredFeatures, false);

@@ -95,7 +95,7 @@ std::optional<ResizeView> resize_in_progress(const PodState& pod) {
 
 std::optional<RestartAllView> restart_all(const PodState& pod, const NodeFacts& facts) {
   const RestartAll& restart = pod.record.restart_all;
-  const bool is_on = facts.setup.gates.is_on(kRestartAllFeature);
+  const bool is_on = facts.setup.gates.is_on(Gate::kRestartAllContainersOnContainerExits);
   const bool can_happen = is_on && restarts_all_containers(pod.record.pod);
   if (!can_happen && !restart.under_way) return std::nullopt;
   return RestartAllView{.under_way = restart.under_way, .since = restart.since};

@@ -79,7 +79,7 @@ TEST_F(ViewTest, ShowsThatAllContainersAreBeingRestarted) {
   EXPECT_EQ(status().at("state").at("waiting").at("reason").get_string(),
             "RestartingAllContainers");
   // Afterwards, of a pod that may do it again.
-  setup_.gates.others["RestartAllContainersOnContainerExits"] = true;
+  setup_.gates.set(Gate::kRestartAllContainersOnContainerExits, true);
   add_restart_rule(pod.record.pod, "main", 42, "RestartAllContainers");
   pod.record.restart_all = {.since = 7000ms};
   EXPECT_EQ(json::serialize(restarting()),

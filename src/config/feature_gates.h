@@ -26,11 +26,12 @@ enum class Gate {
   kInPlacePodVerticalScaling,
   kInPlacePodVerticalScalingExclusiveCpus,
   kNodeDeclaredFeatures,
+  kRestartAllContainersOnContainerExits,
   kTopologyManagerPolicyAlphaOptions,
   kTopologyManagerPolicyBetaOptions,
 };
 
-inline constexpr std::size_t kGateCount = 9;
+inline constexpr std::size_t kGateCount = 10;
 
 enum class GateStage { kGa, kBeta, kAlpha };
 
@@ -64,12 +65,10 @@ class FeatureGates {
   FeatureGates();
 
   bool is_on(Gate gate) const { return on_[static_cast<std::size_t>(gate)]; }
-  // One of `others`: off where it is not given.
-  bool is_on(std::string_view other) const;
   void set(Gate gate, bool on) { on_[static_cast<std::size_t>(gate)] = on; }
 
-  // Other gates, as given: those of features that a node may declare, and those without effect.
-  std::map<std::string, bool, std::less<>> others{};
+  // Gates that Corehold does not know, as given.
+  std::map<std::string, bool> others{};
 
   // Known gates whose value is not the default.
   std::vector<Gate> changed() const;

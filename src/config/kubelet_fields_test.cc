@@ -109,7 +109,7 @@ TEST(KubeletConfiguration, AnEmptyWordIsTheDefault) {
 TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
   const CheckedConfig checked = read_config(
       kubelet("maxPods: 250\ncpuManagerPolcy: static\nfeatureGates:\n  GracefulNodeShutdown: true\n"
-              "  RestartAllContainersOnContainerExits: true\n"
+              "  VolumeBindMountOptions: true\n"
               "  CPUManagerPolicyAlphaOption: true\n"));
   EXPECT_THAT(texts_of(checked.mistakes), IsEmpty());
   EXPECT_THAT(
@@ -120,10 +120,10 @@ TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
                   "6: featureGates.GracefulNodeShutdown: feature gate without effect here",
                   "8: featureGates.CPUManagerPolicyAlphaOption: feature gate without effect "
                   "here; did you mean CPUManagerPolicyAlphaOptions?"));
-  EXPECT_EQ(checked.config.gates.others, (std::map<std::string, bool, std::less<>>{
-                                             {"GracefulNodeShutdown", true},
-                                             {"RestartAllContainersOnContainerExits", true},
-                                             {"CPUManagerPolicyAlphaOption", true}}));
+  EXPECT_EQ(checked.config.gates.others,
+            (std::map<std::string, bool>{{"GracefulNodeShutdown", true},
+                                         {"VolumeBindMountOptions", true},
+                                         {"CPUManagerPolicyAlphaOption", true}}));
 }
 
 TEST(KubeletConfiguration, SaysWhichFieldsBelongInTheOtherDocument) {

@@ -40,7 +40,7 @@ std::vector<Feature> kubernetes_features() {
       needed_to_change("InPlacePodLevelResourcesVerticalScaling", changes_pod_level_resources),
       needed_to_change("InPlacePodVerticalScalingInitContainers", changes_init_container_resources),
       needed_to_change("InPlacePodVerticalScalingMemoryBackedVolumes", changes_memory_volume_size),
-      needed_to_run(kRestartAllFeature, restarts_all_containers),
+      needed_to_run("RestartAllContainersOnContainerExits", restarts_all_containers),
       with_runtime(
           needed_to_run("UserNamespacesHostNetworkSupport", has_user_namespace_on_host_network),
           kRuntimeUserNamespacesHostNetwork),

@@ -11,7 +11,6 @@ namespace corehold {
 
 inline constexpr std::string_view kExclusiveCpusFeature = "InPlacePodVerticalScalingExclusiveCPUs";
 inline constexpr std::string_view kAssignedResourcesFeature = "DownwardAPIAssignedResources";
-inline constexpr std::string_view kRestartAllFeature = "RestartAllContainersOnContainerExits";
 
 // What a kube-scheduler, kube-apiserver and kubelet 1.37 know.
 const Registry& kubernetes_registry();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/manager_rules.h"
 
-#include "features/known_features.h"
-
 namespace corehold {
 
 ManagerRules manager_rules(const NodeSetup& setup, const Config& config) {
@@ -18,7 +16,7 @@ ManagerRules manager_rules(const NodeSetup& setup, const Config& config) {
                      .exclusive_cpus =
                          config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)},
           .scale_delay = config.static_options.scale_delay,
-          .restart_all = config.gates.is_on(kRestartAllFeature)};
+          .restart_all = config.gates.is_on(Gate::kRestartAllContainersOnContainerExits)};
 }
 
 }  // namespace corehold

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "features/known_features.h"
 #include "pod/scale_delay.h"
 #include "pod/testing.h"
 #include "sim/manager_rules.h"
@@ -40,7 +39,7 @@ Config random_config(Dice& dice, const Topology& topology) {
   config.reserved_count = dice.roll(1, std::max(1, topology.cpu_count() / 4));
   config.static_options = random_options(dice);
   config.memory_pinning = dice.chance(20);
-  config.gates.others[std::string(kRestartAllFeature)] = dice.chance(80);
+  config.gates.set(Gate::kRestartAllContainersOnContainerExits, dice.chance(80));
   const bool resizes = dice.chance(90);
   config.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, resizes);
   if (resizes && dice.chance(40)) {
