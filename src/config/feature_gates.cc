@@ -88,7 +88,9 @@ std::string gate_of_stage(std::string_view prefix, OptionStage stage) {
 }
 
 FeatureGates::FeatureGates() {
-  for (const GateInfo& row : kGates) set(row.gate, row.is_on_by_default);
+  for (const GateInfo& row : kGates) {
+    on_[static_cast<std::size_t>(row.gate)] = row.is_on_by_default;
+  }
 }
 
 std::vector<Gate> FeatureGates::changed() const {

@@ -65,7 +65,12 @@ class FeatureGates {
   FeatureGates();
 
   bool is_on(Gate gate) const { return on_[static_cast<std::size_t>(gate)]; }
-  void set(Gate gate, bool on) { on_[static_cast<std::size_t>(gate)] = on; }
+  void set(Gate gate, bool on) {
+    on_[static_cast<std::size_t>(gate)] = on;
+    is_given_[static_cast<std::size_t>(gate)] = true;
+  }
+  // Whether it was set, to whatever value.
+  bool is_given(Gate gate) const { return is_given_[static_cast<std::size_t>(gate)]; }
 
   // Gates that Corehold does not know, as given.
   std::map<std::string, bool> others{};
@@ -80,6 +85,7 @@ class FeatureGates {
 
  private:
   std::array<bool, kGateCount> on_{};
+  std::array<bool, kGateCount> is_given_{};
 };
 
 }  // namespace corehold

@@ -81,7 +81,7 @@ void converge(Turn& turn) {
   // of a wish is the same after a crash.
   tell_pods(turn);
   // What the files have said already, nobody will say again.
-  if (delay_shrinks(turn)) {
+  while (delay_shrinks(turn)) {
     place_pods(turn);
     tell_pods(turn);
   }
