@@ -188,21 +188,4 @@ std::vector<std::string> Fleet::names(const NodeMask& nodes) const {
   return names;
 }
 
-Fleet::Memory Fleet::memory() const {
-  constexpr std::size_t kWord = sizeof(std::uint64_t);
-  Memory memory;
-  memory.columns = present_.words().capacity() * kWord;
-  for (const NodeMask& column : columns_) memory.columns += column.words().capacity() * kWord;
-  // A node of the map: link, hash, key and place; longer names are on the heap besides.
-  constexpr std::size_t kEntry = 2 * sizeof(void*) + sizeof(std::string) + sizeof(std::size_t);
-  memory.names = places_.size() * kEntry + places_.bucket_count() * sizeof(void*) +
-                 names_.capacity() * sizeof(void*) + free_.capacity() * sizeof(std::size_t);
-  for (const std::string* name : names_) {
-    if (name != nullptr && name->capacity() >= sizeof(std::string) / 2) {
-      memory.names += name->capacity() + 1;
-    }
-  }
-  return memory;
-}
-
 }  // namespace corehold

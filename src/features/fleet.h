@@ -58,12 +58,6 @@ class Fleet {
   // The names of the nodes, sorted.
   std::vector<std::string> names(const NodeMask& nodes) const;
 
-  struct Memory {
-    std::size_t columns = 0;  // bytes of the bitmaps
-    std::size_t names = 0;    // of the names and their places, about
-  };
-  Memory memory() const;
-
  private:
   struct TextHash : std::hash<std::string_view> {
     // NOLINTNEXTLINE(readability-identifier-naming): the standard library looks for this name
