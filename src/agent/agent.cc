@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include <grp.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -211,9 +212,7 @@ class Agent final : public ShellListener {
 
   PodRules pod_rules() const {
     return {.assigned_resources = settings_.config.gates.is_on(Gate::kDownwardApiAssignedResources),
-            .image_required = false,
-            .resizes_pod_level = false,
-            .resizes_init_containers = false};
+            .image_required = false};
   }
 
   Brain brain() {
@@ -285,6 +284,7 @@ class Agent final : public ShellListener {
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
                              shell_.node().bookings.cpus.exclusive().size()));
+    ::malloc_trim(0);  // what reading the store has needed is not needed again
     return {};
   }
 

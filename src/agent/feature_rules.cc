@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "api/discovery.h"
 #include "api/node_object.h"
 #include "base/check.h"
@@ -52,25 +50,23 @@ std::vector<std::string> features_not_here(const Config& config) {
   return names;
 }
 
-std::optional<ApiStatus> refuse_update(const NodeFacts& facts, const boost::json::object& current,
-                                       const boost::json::object& next,
-                                       std::string_view subresource) {
+std::optional<ApiStatus> refuse_update(const NodeFacts& facts, const AskedUpdate& update) {
   if (!facts.features) return std::nullopt;
-  const auto old_pod = pod_from_json(current);
-  const auto new_pod = pod_from_json(next);
-  if (!old_pod || !new_pod) return std::nullopt;  // whoever stores it says why
+  const auto shown = pod_from_json(update.current);
+  const auto wanted = pod_from_json(update.next);
+  if (!shown || !wanted) return std::nullopt;  // whoever stores it says why
   const FeatureNode node{.name = facts.name,
                          .declared_features = facts.features->names(),
                          .annotations = {{std::string(kCpuManagerPolicyAnnotation),
                                           std::string(facts.setup.policy->name())}}};
-  const auto checked = check_update(*facts.features->registry, {*old_pod, *new_pod, subresource},
-                                    &node, facts.features->node.version);
+  const auto check_from = [&](const Pod& old_pod) {
+    return check_update(*facts.features->registry, {old_pod, *wanted, update.subresource}, &node,
+                        facts.features->node.version);
+  };
+  const auto checked = check_from(*shown);
   if (checked) return std::nullopt;
-  return ApiStatus{.reason = StatusReason::kForbidden,
-                   .message = fmt::format("pods \"{}\" is forbidden: {}", new_pod->name,
-                                          checked.error().message),
-                   .kind = "pods",
-                   .name = new_pod->name};
+  if (update.allocated != nullptr && check_from(*update.allocated)) return std::nullopt;
+  return forbidden("pods", wanted->name, checked.error().message);
 }
 
 }  // namespace corehold

@@ -59,7 +59,8 @@ struct ContainerRecord {
 
 // A resize that was asked for and is not accepted.
 struct ResizeWish {
-  std::map<std::string, Resources> resources{};  // by container, those that are to change
+  // By container, those that are to change; "": those of the pod.
+  std::map<std::string, Resources> resources{};
   WallTime since{};
 
   bool operator==(const ResizeWish&) const = default;
