@@ -15,6 +15,9 @@
 namespace corehold {
 namespace {
 
+// Before the reason, as a kubelet writes it into the status and nowhere else.
+constexpr std::string_view kRejected = "Pod was rejected: ";
+
 ExitView exit_view(const Exit& exit, int attempt) {
   return {.code = exit.code,
           .signal = exit.signal,
@@ -145,10 +148,11 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
   const PodRecord& record = pod.record;
   std::optional<Pod> wanted;
   if (record.wish) wanted = wanted_pod(record);
+  const std::string_view before = record.failed ? kRejected : "";
   return to_json(PodView{.pod = wanted ? *wanted : record.pod,
                          .phase = phase_of(pod),
                          .reason = record.reason,
-                         .message = record.message,
+                         .message = fmt::format("{}{}", before, record.message),
                          .scheduled = record.started_at.count() != 0,
                          .resource_version = version,
                          .generation = record.generation,

@@ -170,6 +170,20 @@ TEST_F(ViewTest, ShowsWhatAResizeFailsAt) {
   EXPECT_EQ(found->at("message"), "cannot write; cannot set");
 }
 
+// Its event says it without the prefix.
+TEST_F(ViewTest, ShowsARefusedPodAsAKubeletDoes) {
+  PodState& pod = node_.pods.at("u1");
+  pod.admitted = false;
+  pod.record.failed = true;
+  pod.record.reason = "OutOfcpu";
+  pod.record.message = "not enough";
+  const json::value shown = pod_json(pod, facts_, 1);
+  EXPECT_EQ(shown.at("status").at("phase"), "Failed");
+  EXPECT_EQ(shown.at("status").at("message"), "Pod was rejected: not enough");
+  EXPECT_EQ(shown.at("status").at("startTime"), "1970-01-01T00:00:05Z");
+  EXPECT_EQ(shown.at("spec").at("nodeName"), "host");
+}
+
 TEST_F(ViewTest, TellsHowTheNodeIsSetUp) {
   const CpuSettings settings = cpu_map(node_, facts_, {}).settings;
   EXPECT_EQ(settings, (CpuSettings{.topology_policy = "restricted",

@@ -77,7 +77,7 @@ struct PodRecord {
   WallTime created_at{};
   WallTime deleted_at{};         // when its deletion was asked for; zero: it was not
   std::chrono::seconds grace{};  // between being asked to stop and being killed
-  WallTime started_at{};         // when it was admitted; zero: not yet
+  WallTime started_at{};         // when it was admitted, or refused for good; zero: not yet
   std::map<std::string, ContainerRecord> containers{};  // by name
   // The memory and devices it holds, to book them again after a restart.
   std::map<std::string, MemoryHolding> memory{};   // by container
