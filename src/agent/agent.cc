@@ -2,7 +2,6 @@
 #include "agent/agent.h"
 
 #include <grp.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -284,7 +283,6 @@ class Agent final : public ShellListener {
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
                              shell_.node().bookings.cpus.exclusive().size()));
-    ::malloc_trim(0);  // what reading the store has needed is not needed again
     return {};
   }
 
@@ -434,9 +432,10 @@ void log_features(const NodeFacts& facts, const Config& config, const Log& log) 
   if (!facts.features) return;
   log.info("declared features",
            {{"features", fmt::format("{}", fmt::join(facts.features->names(), ","))}});
-  for (const std::string& feature : features_not_here(config)) {
+  for (const auto& [name, on] : config.gates.others) {
+    if (!on || !extension_registry().find(name)) continue;
     log.warning("the gate of a feature is on that this node does not have; it is not declared",
-                {{"feature", feature}});
+                {{"feature", name}});
   }
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/feature_rules.h"
 
-#include <algorithm>
-#include <array>
-
 #include "api/discovery.h"
 #include "api/node_object.h"
 #include "base/check.h"
@@ -19,35 +16,20 @@ namespace {
 static_assert(kFeaturesAnnotation == kDeclaredFeaturesAnnotation);
 static_assert(kPolicyAnnotation == kCpuManagerPolicyAnnotation);
 
-// Of RestartAllContainersOnContainerExits there is no more than that such pods are let in.
-constexpr std::array kHere{kAssignedResourcesFeature, kExclusiveCpusFeature,
-                           std::string_view("RestartAllContainersOnContainerExits")};
-
-bool is_here(const std::string& feature) {
-  return std::find(kHere.begin(), kHere.end(), feature) != kHere.end();
-}
-
 }  // namespace
 
 std::optional<OwnFeatures> own_features(const Config& config) {
   if (!config.gates.is_on(Gate::kNodeDeclaredFeatures)) return std::nullopt;
   NodeConfiguration node = node_configuration(config);
-  for (const std::string& feature : features_not_here(config)) node.gates[feature] = false;
   auto version = Version::parse(kKubernetesVersion);
   CHECK(version);
   node.version = *std::move(version);
-  return OwnFeatures::of(extension_registry(), std::move(node));
-}
-
-std::vector<std::string> features_not_here(const Config& config) {
-  const NodeConfiguration node = node_configuration(config);
-  std::vector<std::string> names;
-  for (const Feature& feature : extension_registry().features()) {
-    const auto gate = node.gates.find(feature.name);
-    const bool is_on = gate != node.gates.end() && gate->second;
-    if (is_on && !is_here(feature.name)) names.push_back(feature.name);
+  const Registry& registry = extension_registry();
+  FeatureSet absent = registry.none();
+  for (const Feature& feature : registry.features()) {
+    if (find_gate(feature.name) == nullptr) absent.insert(*registry.find(feature.name));
   }
-  return names;
+  return OwnFeatures::of(registry, std::move(node), absent);
 }
 
 std::optional<ApiStatus> refuse_update(const NodeFacts& facts, const AskedUpdate& update) {

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -17,12 +15,9 @@
 
 namespace corehold {
 
-// What the node declares: features whose gates are on and that it has. No value: gate
-// NodeDeclaredFeatures is off.
+// What the node declares: features whose gates are on and that it has, which are those whose
+// gates it knows (config/feature_gates.h). No value: gate NodeDeclaredFeatures is off.
 std::optional<OwnFeatures> own_features(const Config& config);
-
-// The features whose gates are on and that the node does not have, sorted.
-std::vector<std::string> features_not_here(const Config& config);
 
 // What somebody wants to make of a pod.
 struct AskedUpdate {

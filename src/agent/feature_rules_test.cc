@@ -48,7 +48,7 @@ class FeatureRules : public testing::Test {
 };
 
 TEST_F(FeatureRules, DeclareNothingWithTheGateOff) {
-  config_.gates.others[kRestartAll] = true;
+  config_.gates.set(Gate::kRestartAllContainersOnContainerExits, true);
   ASSERT_TRUE(own_features(config_));
   EXPECT_THAT(own_features(config_)->names(), ElementsAre(kRestartAll));
   config_.gates.set(Gate::kNodeDeclaredFeatures, false);
@@ -65,7 +65,6 @@ TEST_F(FeatureRules, DeclareWhatTheNodeHasAndNoMore) {
   EXPECT_THAT(
       own_features(config_)->names(),
       ElementsAre("DownwardAPIAssignedResources", "InPlacePodVerticalScalingExclusiveCPUs"));
-  EXPECT_THAT(features_not_here(config_), ElementsAre(kPodLevel));
   config_.cpu_manager_policy = CpuManagerPolicy::kNone;
   EXPECT_THAT(own_features(config_)->names(), ElementsAre("DownwardAPIAssignedResources"));
 }

@@ -116,7 +116,7 @@ int discover(const Arguments& arguments) {
     report(render_remark(arguments.config, mistake));
   }
   if (!checked.mistakes.empty()) return kExitFailed;
-  NodeConfiguration node = node_configuration(checked.config);
+  NodeConfiguration node = kubelet_configuration(checked.config);
   node.version = *version;
   for (const std::string& name : arguments.runtime) node.runtime_features.insert(name);
   DiscoveredFeatures discovered{.node = node};

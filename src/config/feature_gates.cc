@@ -45,6 +45,12 @@ constexpr std::array<GateInfo, kGateCount> kGates{{
      true,
      {},
      "the node declares its features, and pods that need others are refused"},
+    {Gate::kRestartAllContainersOnContainerExits,
+     "RestartAllContainersOnContainerExits",
+     GateStage::kBeta,
+     false,
+     {},
+     "a container's end may restart all containers of its pod (`restartPolicyRules`)"},
     {Gate::kTopologyManagerPolicyAlphaOptions,
      "TopologyManagerPolicyAlphaOptions",
      GateStage::kAlpha,
@@ -82,7 +88,9 @@ std::string gate_of_stage(std::string_view prefix, OptionStage stage) {
 }
 
 FeatureGates::FeatureGates() {
-  for (const GateInfo& row : kGates) set(row.gate, row.is_on_by_default);
+  for (const GateInfo& row : kGates) {
+    on_[static_cast<std::size_t>(row.gate)] = row.is_on_by_default;
+  }
 }
 
 std::vector<Gate> FeatureGates::changed() const {

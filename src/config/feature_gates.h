@@ -2,7 +2,7 @@
 //
 // The feature gates that Corehold knows: stage, default, what each needs, and the value
 // a configuration gives them. Gates of Kubernetes that Corehold does not know are kept
-// and have no effect.
+// and have no effect; a declared feature whose gate is not here is not here either.
 #pragma once
 
 #include <array>
@@ -26,11 +26,12 @@ enum class Gate {
   kInPlacePodVerticalScaling,
   kInPlacePodVerticalScalingExclusiveCpus,
   kNodeDeclaredFeatures,
+  kRestartAllContainersOnContainerExits,
   kTopologyManagerPolicyAlphaOptions,
   kTopologyManagerPolicyBetaOptions,
 };
 
-inline constexpr std::size_t kGateCount = 9;
+inline constexpr std::size_t kGateCount = 10;
 
 enum class GateStage { kGa, kBeta, kAlpha };
 
@@ -64,7 +65,12 @@ class FeatureGates {
   FeatureGates();
 
   bool is_on(Gate gate) const { return on_[static_cast<std::size_t>(gate)]; }
-  void set(Gate gate, bool on) { on_[static_cast<std::size_t>(gate)] = on; }
+  void set(Gate gate, bool on) {
+    on_[static_cast<std::size_t>(gate)] = on;
+    is_given_[static_cast<std::size_t>(gate)] = true;
+  }
+  // Whether it was set, to whatever value.
+  bool is_given(Gate gate) const { return is_given_[static_cast<std::size_t>(gate)]; }
 
   // Gates that Corehold does not know, as given.
   std::map<std::string, bool> others{};
@@ -79,6 +85,7 @@ class FeatureGates {
 
  private:
   std::array<bool, kGateCount> on_{};
+  std::array<bool, kGateCount> is_given_{};
 };
 
 }  // namespace corehold

@@ -15,4 +15,12 @@ NodeConfiguration node_configuration(const Config& config) {
   return node;
 }
 
+NodeConfiguration kubelet_configuration(const Config& config) {
+  NodeConfiguration node = node_configuration(config);
+  for (const GateInfo& gate : gate_table()) {
+    if (!config.gates.is_given(gate.gate)) node.gates.erase(std::string(gate.name));
+  }
+  return node;
+}
+
 }  // namespace corehold

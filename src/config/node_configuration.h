@@ -12,4 +12,8 @@ namespace corehold {
 // version nor runtime features are in a configuration.
 NodeConfiguration node_configuration(const Config& config);
 
+// The same for a kubelet, whose defaults are its version's: only the gates that the
+// configuration names.
+NodeConfiguration kubelet_configuration(const Config& config);
+
 }  // namespace corehold
