@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "features/known_features.h"
 #include "manager/step.h"
 
 namespace corehold {
@@ -115,20 +114,28 @@ std::vector<std::string> topology_words(const TopologyOptions& options) {
   return words;
 }
 
-CpuSettings settings_of(const NodeSetup& setup) {
+// What the node declares, and why not the rest.
+void put_features(const OwnFeatures& own, CpuSettings& settings) {
+  settings.declared_features = own.names();
+  for (const Feature& feature : own.registry->features()) {
+    if (own.declared.contains(*own.registry->find(feature.name))) continue;
+    settings.undeclared_features[feature.name] = why_undeclared(own, feature);
+  }
+}
+
+CpuSettings settings_of(const NodeFacts& facts) {
+  const NodeSetup& setup = facts.setup;
   CpuSettings settings{.topology_policy = std::string(name_of(setup.topology_options.policy)),
                        .topology_scope = std::string(name_of(setup.topology_options.scope)),
                        .topology_options = topology_words(setup.topology_options),
+                       .idle_gates = setup.gates.others,
                        .scale_delay = setup.scale_delay,
                        .reconcile_period = setup.reconcile_period,
                        .min_shared = setup.min_shared};
-  for (const auto& [name, on] : setup.gates.others) {
-    auto& gates = extension_registry().find(name) ? settings.gates : settings.idle_gates;
-    gates[name] = on;
-  }
   for (const Gate gate : setup.gates.changed()) {
     settings.gates[std::string(info(gate).name)] = setup.gates.is_on(gate);
   }
+  if (facts.features) put_features(*facts.features, settings);
   return settings;
 }
 
@@ -179,7 +186,7 @@ CpuMap cpu_map(const NodeState& node, const NodeFacts& facts, const Now& now) {
              .shared = cpus.shared - node.offline,
              .free = (cpus.shared & setup.givable) - node.offline,
              .offline = node.offline,
-             .settings = settings_of(setup)};
+             .settings = settings_of(facts)};
   if (setup.full_pcpus_only) map.free = setup.topology->whole_cores_within(map.free);
   for (const auto& [uid, containers] : cpus.pods) {
     const auto pod = node.pods.find(uid);

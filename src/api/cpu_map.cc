@@ -104,12 +104,26 @@ Result<std::map<std::string, bool>> gates_field(const json::object& object, cons
   return gates;
 }
 
+Result<std::map<std::string, std::string>> texts_field(const json::object& object, const Path& path,
+                                                       std::string_view key) {
+  std::map<std::string, std::string> texts;
+  const json::object* given = TRY(object_field(object, path, key));
+  if (given == nullptr) return texts;
+  for (const auto& text : *given) {
+    const std::string name(text.key());
+    texts[name] = TRY(string_field(*given, path / key, name));
+  }
+  return texts;
+}
+
 json::object settings_json(const CpuSettings& settings) {
   return {{"topologyManagerPolicy", settings.topology_policy},
           {"topologyManagerScope", settings.topology_scope},
           {"topologyManagerPolicyOptions", json::value_from(settings.topology_options)},
           {"featureGates", gates_json(settings.gates)},
           {"featureGatesWithoutEffect", gates_json(settings.idle_gates)},
+          {"declaredFeatures", json::value_from(settings.declared_features)},
+          {"undeclaredFeatures", json::value_from(settings.undeclared_features)},
           {"scaleDelay", duration_text(settings.scale_delay)},
           {"cpuManagerReconcilePeriod", duration_text(settings.reconcile_period)},
           {"minSharedCPUs", settings.min_shared}};
@@ -125,6 +139,8 @@ Result<CpuSettings> settings_of(const json::object& object) {
   settings.topology_options = TRY(strings_field(*given, path, "topologyManagerPolicyOptions"));
   settings.gates = TRY(gates_field(*given, path, "featureGates"));
   settings.idle_gates = TRY(gates_field(*given, path, "featureGatesWithoutEffect"));
+  settings.declared_features = TRY(strings_field(*given, path, "declaredFeatures"));
+  settings.undeclared_features = TRY(texts_field(*given, path, "undeclaredFeatures"));
   settings.scale_delay = TRY(duration_field(*given, path, "scaleDelay"));
   settings.reconcile_period = TRY(duration_field(*given, path, "cpuManagerReconcilePeriod"));
   settings.min_shared = static_cast<int>(TRY(integer_field(*given, path, "minSharedCPUs", 0)));
