@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists of pods and nodes, with a line --- between, and a change of nodes behind another:
-// nothing crashes, every node fits or lacks something, and the fleet answers as a loop.
+// Lists of pods and nodes, with a line --- between, and changes of nodes behind another, one
+// to a line: nothing crashes, every node fits or lacks something, before and after, and the
+// fleet answers as a loop.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -27,15 +28,34 @@ std::string_view next_part(std::string_view& text) {
   return part;
 }
 
+// One to a line; those that are none are left out.
+std::vector<NodeChange> changes_of(std::string_view text) {
+  std::vector<NodeChange> changes;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (const auto change = NodeChange::parse(text.substr(0, end))) changes.push_back(*change);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return changes;
+}
+
+void check_answer(const NeedAnswer& answer, std::size_t all_nodes) {
+  std::size_t nodes = answer.fits.size();
+  for (const NodesLacking& lacking : answer.others) {
+    CHECK(!lacking.features.empty() && !lacking.nodes.empty());
+    nodes += lacking.nodes.size();
+  }
+  CHECK(nodes == all_nodes);
+}
+
 void check_plan(const FeaturePlan& plan) {
   for (const PodPlan& pod : plan.pods) CHECK(pod.need < plan.needs.size());
   for (const FeatureNeed& need : plan.needs) {
-    std::size_t nodes = need.fitting;
-    for (const NodesLacking& lacking : need.others) {
-      CHECK(!lacking.features.empty() && !lacking.nodes.empty());
-      nodes += lacking.nodes.size();
-    }
-    CHECK(nodes == plan.nodes);
+    check_answer(need.now, plan.nodes);
+    if (!need.then) continue;
+    check_answer(need.then->answer, plan.nodes);
+    CHECK(need.now.fits.size() + need.then->gains.size() - need.then->losses.size() ==
+          need.then->answer.fits.size());
   }
 }
 
@@ -61,12 +81,11 @@ void check_fleet(const std::vector<Pod>& pods, const std::vector<FeatureNode>& n
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto pods = parse_pods_json(next_part(text));
-  const auto nodes = parse_nodes_json(next_part(text));
-  const auto change = NodeChange::parse(next_part(text));
+  const auto nodes = read_nodes(next_part(text));
+  const std::vector<NodeChange> changes = changes_of(next_part(text));
   const Version target = *Version::parse("1.37.0");
   if (!nodes) CHECK(!nodes.error().message.empty() && nodes.error().message.size() < 100'000);
   if (!pods || !nodes) return 0;
-  const std::vector<NodeChange> changes(change ? 1 : 0, change ? *change : NodeChange{});
   const auto plan = plan_features(extension_registry(), *pods, *nodes, changes, target);
   if (plan) check_plan(*plan);
   check_fleet(*pods, *nodes, target);

@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include <grp.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -283,6 +284,7 @@ class Agent final : public ShellListener {
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().bookings.cpus.shared.size(),
                              shell_.node().bookings.cpus.exclusive().size()));
+    ::malloc_trim(0);  // what reading the store has needed is not needed again
     return {};
   }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "features/pod_questions.h"
 #include "manager/step.h"
 
 namespace corehold {
@@ -30,6 +31,7 @@ ExitView exit_view(const Exit& exit, int attempt) {
 std::string waiting_reason(const PodState& pod, const Container& container,
                            const ContainerState& state) {
   if (!pod.admitted) return "";
+  if (pod.record.restart_all.under_way) return "RestartingAllContainers";
   if (state.backing_off) return "CrashLoopBackOff";
   if (container.kind != Container::Kind::kApp) return "ContainerCreating";
   return pod.record.pod.init_containers.empty() ? "ContainerCreating" : "PodInitializing";
@@ -91,6 +93,14 @@ std::optional<ResizeView> resize_in_progress(const PodState& pod) {
   view.reason = "Error";
   view.message = fmt::format("{}", fmt::join(errors, "; "));
   return view;
+}
+
+std::optional<RestartAllView> restart_all(const PodState& pod, const NodeFacts& facts) {
+  const RestartAll& restart = pod.record.restart_all;
+  const bool is_on = facts.setup.gates.is_on(Gate::kRestartAllContainersOnContainerExits);
+  const bool can_happen = is_on && restarts_all_containers(pod.record.pod);
+  if (!can_happen && !restart.under_way) return std::nullopt;
+  return RestartAllView{.under_way = restart.under_way, .since = restart.since};
 }
 
 // When the container loses what it was told it will.
@@ -171,6 +181,7 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
                          .host = facts.name,
                          .resize_pending = resize_pending(pod),
                          .resize_in_progress = resize_in_progress(pod),
+                         .restart_all = restart_all(pod, facts),
                          .init_containers = container_views(pod, record.pod.init_containers),
                          .containers = container_views(pod, record.pod.containers)});
 }

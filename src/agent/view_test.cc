@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/feature_rules.h"
+#include "pod/testing.h"
 #include "topology/testing.h"
 
 namespace corehold {
@@ -57,6 +58,34 @@ TEST_F(ViewTest, ShowsACrashLoopWithTheLastEnd) {
   EXPECT_EQ(status().at("state").at("waiting").at("reason").get_string(), "CrashLoopBackOff");
   EXPECT_EQ(status().at("lastState").at("terminated").at("exitCode").get_int64(), 3);
   EXPECT_EQ(status().at("restartCount").get_int64(), 2);
+}
+
+TEST_F(ViewTest, ShowsThatAllContainersAreBeingRestarted) {
+  PodState& pod = node_.pods["u1"];
+  const auto restarting = [&]() -> json::value {
+    const json::value shown = pod_json(pod, facts_, 7);
+    for (const json::value& each : shown.at("status").at("conditions").get_array()) {
+      if (each.at("type") == "AllContainersRestarting") return each;
+    }
+    return nullptr;
+  };
+  EXPECT_EQ(restarting(), nullptr);
+  pod.record.restart_all = {.under_way = true, .since = 6000ms};
+  pod.containers["main"] = {.backing_off = true};
+  pod.record.containers["main"] = {.exits = 1, .last_exit = Exit{.code = 42, .reason = "Error"}};
+  EXPECT_EQ(json::serialize(restarting()),
+            R"({"type":"AllContainersRestarting","status":"True","lastProbeTime":null,)"
+            R"("lastTransitionTime":"1970-01-01T00:00:06Z","reason":"RestartAllContainersStarted",)"
+            R"("message":"container exited with restart policy rule","observedGeneration":1})");
+  EXPECT_EQ(status().at("state").at("waiting").at("reason").get_string(),
+            "RestartingAllContainers");
+  // Afterwards, of a pod that may do it again.
+  setup_.gates.set(Gate::kRestartAllContainersOnContainerExits, true);
+  add_restart_rule(pod.record.pod, "main", 42, "RestartAllContainers");
+  pod.record.restart_all = {.since = 7000ms};
+  EXPECT_EQ(json::serialize(restarting()),
+            R"({"type":"AllContainersRestarting","status":"False","lastProbeTime":null,)"
+            R"("lastTransitionTime":"1970-01-01T00:00:07Z","observedGeneration":1})");
 }
 
 TEST_F(ViewTest, ShowsAContainerThatHasEndedForGood) {

@@ -69,6 +69,10 @@ void FieldErrors::too_long(const ErrorPath& path, std::size_t most_bytes) {
   add("TooLong", path, fmt::format("Too long: may not be more than {} bytes", most_bytes));
 }
 
+void FieldErrors::too_many(const ErrorPath& path, std::size_t count, std::size_t most) {
+  add("TooMany", path, fmt::format("Too many: {}: must have at most {} items", count, most));
+}
+
 void FieldErrors::add_all(const ErrorPath& path, std::string_view value,
                           const std::vector<std::string>& problems) {
   for (const std::string& problem : problems) invalid(path, value, problem);

@@ -48,6 +48,7 @@ class FieldErrors {
   void not_supported(const ErrorPath& path, std::string_view value,
                      std::initializer_list<std::string_view> supported);
   void too_long(const ErrorPath& path, std::size_t most_bytes);
+  void too_many(const ErrorPath& path, std::size_t count, std::size_t most);
 
   // One Invalid for each text of `problems`.
   void add_all(const ErrorPath& path, std::string_view value,

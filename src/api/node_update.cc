@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/node_update.h"
 
-#include <algorithm>
-#include <optional>
-
 #include <boost/json/array.hpp>
 #include <fmt/format.h>
 
@@ -15,6 +12,7 @@
 #include "api/label_rules.h"
 #include "api/typed_reader.h"
 #include "base/check.h"
+#include "pod/feature_name.h"
 #include "state/go_json_writer.h"
 
 namespace corehold {
@@ -22,37 +20,12 @@ namespace {
 
 namespace json = boost::json;
 
-// "" for a name as it should be.
-std::string_view feature_problem(std::string_view name) {
-  constexpr std::size_t kMost = 253;
-  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  const auto is_letter = [&](char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); };
-  const auto is_fine = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-  if (name.size() > kMost) return "must be no more than 253 characters";
-  bool is_right = true;
-  bool is_first = true;
-  for (std::string_view rest = name; is_right;) {
-    const std::size_t slash = rest.find('/');
-    const std::string_view segment = rest.substr(0, slash);
-    is_right = !segment.empty() &&
-               (is_first ? is_upper(segment.front()) : is_letter(segment.front())) &&
-               std::all_of(segment.begin(), segment.end(), is_fine);
-    is_first = false;
-    if (slash == std::string_view::npos) break;
-    rest.remove_prefix(slash + 1);
-  }
-  if (is_right) return "";
-  return "must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
-         "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters "
-         "and slashes";
-}
-
 void check_features(const json::object& node, FieldErrors& errors) {
   const json::array& features = look_array(node, {"status", "declaredFeatures"});
   for (std::size_t i = 0; i < features.size(); ++i) {
     const std::string_view name = features[i].get_string();
     const ErrorPath path = ErrorPath("status") / "declaredFeatures" / i;
-    const std::string_view problem = feature_problem(name);
+    const std::string_view problem = feature_name_problem(name);
     if (!problem.empty()) {
       errors.invalid(path, name,
                      fmt::format("invalid feature name {}: {}", go_quoted(name), problem));

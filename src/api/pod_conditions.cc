@@ -17,6 +17,7 @@ using Stage = ContainerView::Stage;
 
 constexpr std::string_view kResizePending = "PodResizePending";
 constexpr std::string_view kResizeInProgress = "PodResizeInProgress";
+constexpr std::string_view kRestarting = "AllContainersRestarting";
 
 struct Condition {
   std::string_view type;
@@ -137,11 +138,25 @@ Condition resize(const ResizeView& view, std::string_view type) {
           .message = view.message};
 }
 
+Condition restarting(const PodView& view) {
+  Condition condition{.type = kRestarting, .since = view.restart_all->since};
+  if (condition.since.count() == 0) condition.since = view.created_at;
+  if (has_ended(view)) {
+    condition.reason = view.phase == "Succeeded" ? "PodCompleted" : "PodFailed";
+  } else if (view.restart_all->under_way) {
+    condition.holds = true;
+    condition.reason = "RestartAllContainersStarted";
+    condition.message = "container exited with restart policy rule";
+  }
+  return condition;
+}
+
 }  // namespace
 
 bool is_own_condition(std::string_view type) {
-  constexpr std::array<std::string_view, 6> kTypes{
-      kResizePending, kResizeInProgress, "PodScheduled", "Initialized", "ContainersReady", "Ready"};
+  constexpr std::array<std::string_view, 7> kTypes{
+      kResizePending,    kResizeInProgress, "PodScheduled", "Initialized",
+      "ContainersReady", "Ready",           kRestarting};
   return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
 }
 
@@ -155,6 +170,7 @@ json::array pod_conditions(const PodView& view) {
   conditions.push_back(to_json(initialized(view)));
   conditions.push_back(to_json(ready(view, "ContainersReady")));
   conditions.push_back(to_json(ready(view, "Ready")));
+  if (view.restart_all) conditions.push_back(to_json(restarting(view)));
   return conditions;
 }
 

@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -250,6 +251,37 @@ TEST_F(NewPod, IsToldAllItsMistakesInTheOrderOfTheFields) {
                   "spec.containers[0].env[0].name", "spec.containers[0].volumeMounts[0].name",
                   "spec.containers[0].livenessProbe", "spec.dnsPolicy", "spec.hostname",
                   "spec.tolerations[0].operator"));
+}
+
+TEST_F(NewPod, MayHaveRulesForItsRestarts) {
+  const auto wrong = [this](const std::string& container) {
+    with(container);
+    return fmt::format("{}", fmt::join(causes(), "; "));
+  };
+  const std::string path = "spec.containers[0].restartPolicyRules";
+  const std::string code = R"("exitCodes":{"operator":"In","values":[3]}})";
+  EXPECT_EQ(wrong(R"("restartPolicyRules":[{"action":"Restart",)" + code + "]"),
+            "spec.containers[0].restartPolicy: Required value: must specify restartPolicy when "
+            "restart rules are used");
+  const auto rules = [&](const std::string& list) {
+    return wrong(R"("restartPolicy":"Never","restartPolicyRules":)" + list);
+  };
+  EXPECT_EQ(rules(R"([{"action":"Explode",)" + code + "]"),
+            path + R"([0].action: Unsupported value: "Explode": supported values: "Restart", )"
+                   R"("RestartAllContainers")");
+  EXPECT_EQ(rules(R"([{"action":"Restart"}])"),
+            path + "[0].exitCodes: Required value: must be specified");
+  EXPECT_EQ(rules(R"([{"action":"Restart","exitCodes":{"operator":"Is","values":[3]}}])"),
+            path + R"([0].exitCodes.operator: Unsupported value: "Is": supported values: "In", )"
+                   R"("NotIn")");
+  std::string many = "0";
+  for (int i = 1; i <= 255; ++i) many += fmt::format(",{}", i);
+  EXPECT_EQ(
+      rules(R"([{"action":"Restart","exitCodes":{"operator":"In","values":[)" + many + "]}}]"),
+      path + "[0].exitCodes.values: Too many: 256: must have at most 255 items");
+  std::string list = R"([{"action":"Restart",)" + code;
+  for (int i = 1; i <= 20; ++i) list += R"(,{"action":"RestartAllContainers",)" + code;
+  EXPECT_EQ(rules(list + "]"), path + ": Too many: 21: must have at most 20 items");
 }
 
 TEST_F(NewPod, IsWarnedOfWhatIsHardlyMeant) {

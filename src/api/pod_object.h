@@ -58,6 +58,12 @@ struct ResizeView {
   std::chrono::milliseconds since{};
 };
 
+// Whether all containers of a pod are being restarted, because a rule of one asked for it.
+struct RestartAllView {
+  bool under_way = false;
+  std::chrono::milliseconds since{};
+};
+
 struct PodView {
   const Pod& pod;  // with its UID; as it is to be, resized
   std::string phase{};
@@ -74,6 +80,7 @@ struct PodView {
   std::string host{};                              // the node's name
   std::optional<ResizeView> resize_pending{};      // asked for, not granted
   std::optional<ResizeView> resize_in_progress{};  // granted, not carried out
+  std::optional<RestartAllView> restart_all{};     // no value: no rule can ask for that
   // One for each container of the pod, in its order; those that are missing wait.
   std::vector<ContainerView> init_containers{};
   std::vector<ContainerView> containers{};
@@ -87,7 +94,8 @@ boost::json::object to_json(const PodView& view);
 boost::json::object pod_list_json(boost::json::array pods, std::uint64_t resource_version);
 
 // status.conditions: PodResizePending and PodResizeInProgress if there is a resize,
-// PodScheduled, Initialized, ContainersReady, Ready.
+// PodScheduled, Initialized, ContainersReady, Ready, and AllContainersRestarting if a rule of a
+// container can ask for that.
 boost::json::array pod_conditions(const PodView& view);
 
 // Whether a condition of that type is the node's own, be it there or not.

@@ -52,16 +52,17 @@ Result<void> add_containers(const json::object& status, std::string_view key, bo
   return {};
 }
 
-// Why the pod has not been admitted; empty when it has.
-Result<std::string> waits_for(const json::object& status) {
+// That field of the condition of that type while its status is as said; "": it is not.
+Result<std::string> condition_text(const json::object& status, std::string_view type,
+                                   std::string_view state, std::string_view name) {
   const Path path = Path() / "status" / "conditions";
   const json::array* list = TRY(array_field(status, Path() / "status", "conditions"));
   if (list == nullptr) return std::string();
   for (std::size_t i = 0; i < list->size(); ++i) {
     const json::object* condition = TRY(as_object((*list)[i], path / i));
-    const bool scheduled = TRY(string_field(*condition, path / i, "type")) == "PodScheduled";
-    if (!scheduled || TRY(string_field(*condition, path / i, "status")) != "False") continue;
-    return TRY(string_field(*condition, path / i, "message"));
+    const bool is_it = TRY(string_field(*condition, path / i, "type")) == type;
+    if (!is_it || TRY(string_field(*condition, path / i, "status")) != state) continue;
+    return TRY(string_field(*condition, path / i, name));
   }
   return std::string();
 }
@@ -88,7 +89,10 @@ Result<PodSummary> pod_summary(const json::value& pod) {
   summary.qos = TRY(string_field(*status, path / "status", "qosClass"));
   summary.phase = TRY(string_field(*status, path / "status", "phase"));
   summary.message = TRY(string_field(*status, path / "status", "message"));
-  if (summary.message.empty()) summary.message = TRY(waits_for(*status));
+  if (summary.message.empty()) {
+    summary.message = TRY(condition_text(*status, "PodScheduled", "False", "message"));
+  }
+  summary.resize = TRY(condition_text(*status, "PodResizePending", "True", "reason"));
   const std::string reason = TRY(string_field(*status, path / "status", "reason"));
   std::string trouble;
   TRY(add_containers(*status, "initContainerStatuses", false, summary, trouble));

@@ -26,8 +26,9 @@ struct PodSummary {
   int restarts = 0;
   std::chrono::milliseconds created_at{};  // since the Unix epoch; zero: not known
   bool deleting = false;
-  std::string qos{};   // "Guaranteed", ...
-  std::string node{};  // where it is
+  std::string resize{};  // "Deferred", "Infeasible"; "": none waits
+  std::string qos{};     // "Guaranteed", ...
+  std::string node{};    // where it is
 };
 
 // Fails with kInvalid, naming the field.

@@ -54,6 +54,16 @@ TEST_F(PodSummaryOf, ShowsTheFirstTrouble) {
   EXPECT_EQ(summary().message, view_.message);
 }
 
+TEST_F(PodSummaryOf, ShowsAResizeThatWaits) {
+  EXPECT_EQ(summary().resize, "");
+  json::object object = to_json(view_);
+  json::array& conditions = object.at("status").at("conditions").as_array();
+  for (const char* state : {"False", "True"}) {
+    conditions.push_back({{"type", "PodResizePending"}, {"status", state}, {"reason", "Deferred"}});
+    EXPECT_EQ(pod_summary(object)->resize, state == std::string_view("True") ? "Deferred" : "");
+  }
+}
+
 TEST_F(PodSummaryOf, ShowsWhatEnds) {
   view_.phase = "Succeeded";
   for (ContainerView& view : view_.containers) {

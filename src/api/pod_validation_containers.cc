@@ -317,15 +317,6 @@ void check_lifecycle(const json::object& container, const ErrorPath& path, Field
   }
 }
 
-void check_restart_policy(const json::object& container, const ErrorPath& path,
-                          FieldErrors& errors) {
-  const json::value* policy = look(container, {"restartPolicy"});
-  if (policy == nullptr) return;
-  const std::string_view text = look_text(container, {"restartPolicy"});
-  if (text != "Always" && text != "Never" && text != "OnFailure")
-    errors.not_supported(path / "restartPolicy", text, {"Always", "Never", "OnFailure"});
-}
-
 void check_running(const json::object& container, const ErrorPath& path, FieldErrors& errors) {
   check_lifecycle(container, path, errors);
   for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"})

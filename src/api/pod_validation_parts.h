@@ -24,6 +24,10 @@ NameSet check_volumes(const boost::json::object& spec, const PodRules& rules, Fi
 void check_containers(const boost::json::object& spec, const NameSet& volumes,
                       const PodRules& rules, FieldErrors& errors);
 
+// restartPolicy and restartPolicyRules of one container.
+void check_restart_policy(const boost::json::object& container, const ErrorPath& path,
+                          FieldErrors& errors);
+
 // limits and requests of one container. `path` is that of its resources.
 void check_container_resources(const boost::json::object& container, const ErrorPath& path,
                                FieldErrors& errors);

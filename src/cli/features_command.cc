@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // corehold features discover | infer | match | requirements
-#include <unistd.h>
-
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,22 +12,27 @@
 #include "base/code.h"
 #include "cli/cli.h"
 #include "cli/config_render.h"
+#include "cli/features_input.h"
 #include "cli/features_render.h"
 #include "cli/output.h"
-#include "cli/plan_input.h"
 #include "config/node_configuration.h"
 #include "config/read_config.h"
+#include "features/declaring.h"
 #include "features/known_features.h"
 #include "features/planner.h"
-#include "sys/file.h"
 
 namespace corehold {
 namespace {
 
 constexpr const char* kDiscoverFooter =
-    "FILE is a KubeletConfiguration (and CoreholdConfiguration), as YAML. Gates that it does not\n"
-    "name are those of a kubelet 1.37 for --node-version 1.37, else off. What the container\n"
-    "runtime can do is not in the file: name it with --runtime.\n"
+    "The answer is for a kubelet of that version; a Corehold node has other defaults: see\n"
+    "corehold describe node.\n"
+    "\n"
+    "FILE is a KubeletConfiguration (and CoreholdConfiguration), as YAML. Gates of features that "
+    "it\n"
+    "does not name are those of a kubelet 1.37 for --node-version 1.37, else off. Gate\n"
+    "NodeDeclaredFeatures is on by default from 1.36. What the container runtime can do is not in\n"
+    "the file: name it with --runtime.\n"
     "\n"
     "Examples:\n"
     "  corehold features discover --config /var/lib/kubelet/config.yaml --node-version v1.37.0\n"
@@ -39,7 +41,7 @@ constexpr const char* kDiscoverFooter =
 constexpr const char* kInferFooter =
     "POD is a manifest in YAML or JSON, or what `kubectl get pods -o json` prints. With --old the\n"
     "answer is what changing OLD to POD needs of the node that the pod is bound to; each file\n"
-    "holds one pod then. - is standard input.\n"
+    "holds the same one pod then. - is standard input.\n"
     "\n"
     "Examples:\n"
     "  corehold features infer -f pod.yaml\n"
@@ -48,16 +50,21 @@ constexpr const char* kInferFooter =
 
 constexpr const char* kMatchFooter =
     "PODS and NODES are what `kubectl get pods -A -o json` and `kubectl get nodes -o json` print;\n"
-    "- is standard input. Pods that have ended are left out.\n"
+    "- is standard input. Pods that have ended are left out. Only features are looked at, not\n"
+    "selectors, taints and resources. --pod NAME is short for --pod default/NAME.\n"
     "\n"
     "--set is for planning upgrades: it changes the feature gates or the version of a node (of\n"
-    "all: *) and shows before and after side by side. A gate that is turned on brings its\n"
-    "features, what they need besides taken for given; a version before 1.35 declares nothing.\n"
+    "all: *) and shows before and after side by side. GATES are names with commas between,\n"
+    "Name=false turns one off; either side of the / may be left out. All that is set for a node\n"
+    "counts together, the last value of a gate and the last version. A gate that is turned on\n"
+    "brings its features, what they need besides taken for given; a version before 1.35 declares\n"
+    "nothing, and 1.35 only with NodeDeclaredFeatures among the gates.\n"
     "\n"
     "Examples:\n"
     "  corehold features match --pods pods.json --nodes nodes.json\n"
+    "  corehold features match --pods pods.json --nodes nodes.json --pod security/vault-0\n"
     "  corehold features match --pods pods.json --nodes nodes.json \\\n"
-    "    --set worker-1=RestartAllContainersOnContainerExits/1.37.0\n"
+    "    --set worker-1=RestartAllContainersOnContainerExits,VolumeBindMountOptions=false/1.37.0\n"
     "  kubectl get nodes -o json | corehold features match --pods pods.json --nodes - --set "
     "'*=/1.34.0'";
 
@@ -75,22 +82,12 @@ struct Arguments {
   std::string old_file{};
   std::string pods{};
   std::string nodes{};
+  std::string pod{};
   std::vector<std::string> changes{};
   std::string name{};
 
   bool is_json() const { return format == "json"; }
 };
-
-Result<PodFile> read_input(const std::string& name) {
-  PodFile file{.name = name == "-" ? "standard input" : name};
-  file.text = TRY(name == "-" ? read_stream(STDIN_FILENO, file.name, kMaxPodListBytes)
-                              : read_file(name, kMaxPodListBytes));
-  return file;
-}
-
-Result<std::vector<Pod>> read_pods(const std::string& name) {
-  return TRY(choose_pods({TRY(read_input(name))}, "")).pods;
-}
 
 int bad_usage(const std::string& message, std::string_view command) {
   return fail_usage({Code::kInvalid, message}, fmt::format("features {}", command));
@@ -101,7 +98,13 @@ std::optional<Version> read_version(const Arguments& arguments, std::string_view
                                     int& code) {
   auto version = Version::parse(arguments.version);
   if (version) return *version;
-  code = bad_usage(version.error().message, command);
+  const bool is_ours = arguments.version.starts_with("corehold-");
+  code =
+      bad_usage(is_ours ? fmt::format("\"{}\" is the version of a Corehold node; this answers for "
+                                      "a kubelet, corehold describe node for the node",
+                                      on_one_line(arguments.version))
+                        : version.error().message,
+                command);
   return std::nullopt;
 }
 
@@ -109,7 +112,7 @@ int discover(const Arguments& arguments) {
   int code = kExitDone;
   const auto version = read_version(arguments, "discover", code);
   if (!version) return code;
-  const auto text = read_file(arguments.config, kMaxConfigBytes);
+  const auto text = read_input(arguments.config, kMaxConfigBytes);
   if (!text) return fail(text.error());
   const CheckedConfig checked = read_config(*text);
   for (const ConfigRemark& mistake : checked.mistakes) {
@@ -124,8 +127,8 @@ int discover(const Arguments& arguments) {
     node.gates.insert(defaults->begin(), defaults->end());
   } else {
     discovered.notes.push_back(
-        fmt::format("gates that {} does not name count as off: the defaults of version {} are not "
-                    "known here",
+        fmt::format("gates of features that {} does not name count as off: the defaults of version "
+                    "{} are not known here",
                     arguments.config, version->str()));
   }
   return answer(arguments.is_json() ? render_discovered_json(extension_registry(), discovered)
@@ -133,23 +136,17 @@ int discover(const Arguments& arguments) {
 }
 
 Result<PodNeeds> needs_of_update(const Arguments& arguments, const Version& target) {
-  const std::vector<Pod> old_pods = TRY(read_pods(arguments.old_file));
-  const std::vector<Pod> new_pods = TRY(read_pods(arguments.file));
-  if (old_pods.size() != 1 || new_pods.size() != 1) {
-    return Error{Code::kInvalid,
-                 fmt::format("with --old each file holds one pod; there are {} and {}",
-                             old_pods.size(), new_pods.size())};
-  }
+  const ChangedPod changed = TRY(read_changed_pod(arguments.old_file, arguments.file));
   const Registry& registry = extension_registry();
-  const FeatureSet set = TRY(registry.infer_for_update(old_pods.front(), new_pods.front(), target));
-  return PodNeeds{{display_name(new_pods.front()), TRY(registry.names(set))}};
+  const FeatureSet set = TRY(registry.infer_for_update(changed.old_pod, changed.new_pod, target));
+  return PodNeeds{{display_name(changed.new_pod), TRY(registry.names(set))}};
 }
 
 Result<PodNeeds> needs_of_pods(const Arguments& arguments, const Version& target) {
   if (!arguments.old_file.empty()) return needs_of_update(arguments, target);
   PodNeeds needs;
   const Registry& registry = extension_registry();
-  for (const Pod& pod : TRY(read_pods(arguments.file))) {
+  for (const Pod& pod : TRY(pods_of_file(arguments.file))) {
     const FeatureSet set = TRY(registry.infer_for_scheduling(pod, target));
     needs.emplace_back(display_name(pod), TRY(registry.names(set)));
   }
@@ -170,11 +167,11 @@ int infer(const Arguments& arguments) {
 
 Result<FeaturePlan> plan_of(const Arguments& arguments, const std::vector<NodeChange>& changes,
                             const Version& target) {
-  const std::vector<Pod> pods = TRY(read_pods(arguments.pods));
-  const PodFile file = TRY(read_input(arguments.nodes));
-  const auto nodes = parse_nodes_json(file.text);
-  if (!nodes) return wrap(file.name, nodes.error());
-  return plan_features(extension_registry(), pods, *nodes, changes, target);
+  const Cluster cluster = TRY(read_cluster(arguments.pods, arguments.nodes, arguments.pod));
+  FeaturePlan plan =
+      TRY(plan_features(extension_registry(), cluster.pods, cluster.nodes, changes, target));
+  plan.notes.insert(plan.notes.end(), cluster.notes.begin(), cluster.notes.end());
+  return plan;
 }
 
 int match_nodes(const Arguments& arguments) {
@@ -184,16 +181,14 @@ int match_nodes(const Arguments& arguments) {
   if (arguments.pods == "-" && arguments.nodes == "-") {
     return bad_usage("only one of --pods and --nodes may be -", "match");
   }
-  std::vector<NodeChange> changes;
-  for (const std::string& text : arguments.changes) {
-    auto change = NodeChange::parse(text);
-    if (!change) return bad_usage(fmt::format("--set {}", change.error().message), "match");
-    changes.push_back(*std::move(change));
-  }
-  const auto plan = plan_of(arguments, changes, *version);
+  const auto changes = read_changes(extension_registry(), arguments.changes);
+  if (!changes) return bad_usage(changes.error().message, "match");
+  const auto plan = plan_of(arguments, *changes, *version);
   if (!plan) return fail(plan.error());
-  return answer(arguments.is_json() ? render_feature_plan_json(extension_registry(), *plan)
-                                    : render_feature_plan(extension_registry(), *plan));
+  if (arguments.is_json()) return answer(render_feature_plan_json(extension_registry(), *plan));
+  const bool is_of_one = !arguments.pod.empty() && !plan->pods.empty();
+  return answer(is_of_one ? render_pod_plan(extension_registry(), *plan)
+                          : render_feature_plan(extension_registry(), *plan));
 }
 
 int requirements(const Arguments& arguments) {
@@ -225,16 +220,18 @@ CLI::App* add_part(CLI::App& features, const std::string& name, const std::strin
 
 void add_target_version(CLI::App& command, Arguments& arguments) {
   command
-      .add_option("--target-version", arguments.version,
-                  "Version of the component that asks (default: 1.37.0)")
+      .add_option(
+          "--target-version", arguments.version,
+          "Version of the scheduler or API server that asks; features that ended before it are "
+          "not asked for (default: 1.37.0)")
       ->type_name("VERSION");
 }
 
 void add_discover(CLI::App& features, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      add_part(features, "discover", "Say what a node of a configuration declares, and why not",
-               kDiscoverFooter, arguments, exit_code, discover);
+  CLI::App* command = add_part(
+      features, "discover", "Say what a kubelet of a configuration declares, and why not the rest",
+      kDiscoverFooter, arguments, exit_code, discover);
   command->add_option("--config", arguments->config, "How the node is configured")
       ->type_name("FILE")
       ->required();
@@ -267,6 +264,8 @@ void add_match(CLI::App& features, int& exit_code) {
                kMatchFooter, arguments, exit_code, match_nodes);
   command->add_option("--pods", arguments->pods, "The pods")->type_name("PODS")->required();
   command->add_option("--nodes", arguments->nodes, "The nodes")->type_name("NODES")->required();
+  command->add_option("--pod", arguments->pod, "Only this pod, and of each node whether it fits")
+      ->type_name("NAMESPACE/NAME");
   command
       ->add_option("--set", arguments->changes,
                    "What if a node had other gates or another version; may be given several times")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/features_render.h"
 
-#include <algorithm>
+#include <map>
 #include <set>
 
 #include <boost/json.hpp>
@@ -9,7 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "cli/json_text.h"
+#include "cli/output.h"
 #include "cli/text_table.h"
+#include "features/declaring.h"
 
 namespace corehold {
 namespace {
@@ -17,6 +19,9 @@ namespace {
 namespace json = boost::json;
 
 using Names = std::vector<std::string>;
+
+constexpr const char* kByFeaturesOnly =
+    "by features only: selectors, taints and resources are not looked at\n";
 
 std::string listed(const Names& names, std::string_view separator) {
   return names.empty() ? "-" : fmt::format("{}", fmt::join(names, separator));
@@ -32,64 +37,85 @@ std::string few(const Names& names) {
 
 json::array array_of(const Names& names) { return json::array(names.begin(), names.end()); }
 
-// What keeps the node from declaring the feature, the gate of declaring as such included.
-Names why_not(const Feature& feature, const NodeConfiguration& node) {
-  Names why = obstacles(feature, node);
-  const auto whole = node.gates.find(kNodeDeclaredFeaturesGate);
-  if (whole != node.gates.end() && !whole->second) {
-    why.insert(why.begin(), fmt::format("gate {} is off", kNodeDeclaredFeaturesGate));
+// Names come from files: what a terminal would obey is shown escaped.
+std::string table(std::vector<Row> rows) {
+  for (Row& row : rows) {
+    for (std::string& cell : row) cell = on_one_line(cell);
   }
-  return why;
+  return align(rows, rows.front().size());
 }
 
-std::string lacking_text(const FeatureNeed& need) {
+std::string notes_text(const Names& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += fmt::format("\n{}\n", on_one_line(note));
+  return text;
+}
+
+std::string lacking_text(const NeedAnswer& answer) {
   Names parts;
-  for (const NodesLacking& lacking : need.others) {
+  for (const NodesLacking& lacking : answer.others) {
     parts.push_back(fmt::format("{}: {}", counted(lacking.nodes.size(), "node"),
                                 fmt::join(lacking.features, ", ")));
   }
   return listed(parts, "; ");
 }
 
-// The features that some node lacks and some pod needs.
+// The features that some node lacks, or would lack, and some pod needs.
 std::set<std::string> lacked(const FeaturePlan& plan) {
   std::set<std::string> names;
-  for (const FeatureNeed& need : plan.needs) {
-    for (const NodesLacking& lacking : need.others) {
+  const auto add = [&names](const NeedAnswer& answer) {
+    for (const NodesLacking& lacking : answer.others) {
       names.insert(lacking.features.begin(), lacking.features.end());
     }
-    if (need.after && !need.after->losses.empty()) {
-      names.insert(need.features.begin(), need.features.end());
-    }
+  };
+  for (const FeatureNeed& need : plan.needs) {
+    add(need.now);
+    if (need.then) add(need.then->answer);
   }
   return names;
 }
 
 bool has_changes(const FeaturePlan& plan) {
-  return !plan.needs.empty() && plan.needs.front().after.has_value();
+  return !plan.needs.empty() && plan.needs.front().then.has_value();
 }
 
 Row header_of(const FeaturePlan& plan) {
-  if (has_changes(plan)) return {"POD", "NEEDS", "FITS NOW", "FITS THEN", "GAINS", "LOSES"};
-  return {"POD", "NEEDS", "FITS", "THE OTHERS LACK"};
+  if (!has_changes(plan)) return {"POD", "NEEDS", "FITS", "THE OTHERS LACK"};
+  return {"POD", "NEEDS", "FITS NOW", "FITS THEN", "GAINS", "LOSES", "THE OTHERS LACK THEN"};
 }
 
 Row row_of(const PodPlan& pod, const FeatureNeed& need, std::size_t nodes) {
-  Row row{pod.pod, listed(need.features, ", "), fmt::format("{}/{}", need.fitting, nodes)};
-  if (need.after) {
-    row.push_back(fmt::format("{}/{}", need.after->fitting, nodes));
-    row.push_back(few(need.after->gains));
-    row.push_back(few(need.after->losses));
-  } else {
-    row.push_back(lacking_text(need));
+  const auto share = [nodes](const NeedAnswer& answer) {
+    return fmt::format("{}/{}", answer.fits.size(), nodes);
+  };
+  Row row{pod.pod, listed(need.features, ", "), share(need.now)};
+  if (need.then) {
+    row.push_back(share(need.then->answer));
+    row.push_back(few(need.then->gains));
+    row.push_back(few(need.then->losses));
   }
+  row.push_back(lacking_text(need.then ? need.then->answer : need.now));
   return row;
 }
 
-std::string notes_text(const Names& notes) {
-  std::string text;
-  for (const std::string& note : notes) text += fmt::format("\n{}\n", note);
-  return text;
+// What every node lacks, by node; "-": it fits.
+std::map<std::string, std::string> lacks_of(const NeedAnswer& answer) {
+  std::map<std::string, std::string> lacks;
+  for (const std::string& node : answer.fits) lacks.emplace(node, "-");
+  for (const NodesLacking& lacking : answer.others) {
+    const std::string names = listed(lacking.features, ", ");
+    for (const std::string& node : lacking.nodes) lacks.emplace(node, names);
+  }
+  return lacks;
+}
+
+std::string requirements_table(const Registry& registry, const FeaturePlan& plan) {
+  std::vector<Row> rows{{"TO DECLARE", "A NODE NEEDS"}};
+  for (const std::string& name : lacked(plan)) {
+    const auto requirements = registry.requirements(name);
+    if (requirements) rows.push_back({name, requirements_text(*requirements)});
+  }
+  return rows.size() > 1 ? "\n" + table(rows) : "";
 }
 
 json::object json_of(const Requirements& requirements) {
@@ -100,20 +126,21 @@ json::object json_of(const Requirements& requirements) {
           {"runtimeFeatures", array_of(requirements.runtime_features)}};
 }
 
-json::object json_of(const FeatureNeed& need, const PodPlan& pod) {
+json::object json_of(const NeedAnswer& answer) {
   json::array others;
-  for (const NodesLacking& lacking : need.others) {
+  for (const NodesLacking& lacking : answer.others) {
     others.push_back({{"lack", array_of(lacking.features)}, {"nodes", array_of(lacking.nodes)}});
   }
-  json::object object{{"pod", pod.pod},
-                      {"node", pod.node},
-                      {"needs", array_of(need.features)},
-                      {"fits", need.fitting},
-                      {"others", std::move(others)}};
-  if (need.after) {
-    object["after"] = {{"fits", need.after->fitting},
-                       {"gains", array_of(need.after->gains)},
-                       {"losses", array_of(need.after->losses)}};
+  return {{"fits", array_of(answer.fits)}, {"others", std::move(others)}};
+}
+
+json::object json_of(const FeatureNeed& need) {
+  json::object object{{"features", array_of(need.features)}, {"now", json_of(need.now)}};
+  if (need.then) {
+    json::object then = json_of(need.then->answer);
+    then["gains"] = array_of(need.then->gains);
+    then["losses"] = array_of(need.then->losses);
+    object["then"] = std::move(then);
   }
   return object;
 }
@@ -123,17 +150,17 @@ json::object json_of(const FeatureNeed& need, const PodPlan& pod) {
 std::string render_discovered(const Registry& registry, const DiscoveredFeatures& discovered) {
   std::vector<Row> rows{{"FEATURE", "DECLARED", "WHY NOT"}};
   for (const Feature& feature : registry.features()) {
-    const Names why = why_not(feature, discovered.node);
+    const Names why = why_not_declared(feature, discovered.node);
     rows.push_back({feature.name, why.empty() ? "yes" : "no", listed(why, "; ")});
   }
-  return align(rows, 3) + notes_text(discovered.notes);
+  return table(rows) + notes_text(discovered.notes);
 }
 
 std::string render_discovered_json(const Registry& registry, const DiscoveredFeatures& discovered) {
   json::array declared;
   json::object obstacle_lists;
   for (const Feature& feature : registry.features()) {
-    const Names why = why_not(feature, discovered.node);
+    const Names why = why_not_declared(feature, discovered.node);
     if (why.empty()) {
       declared.emplace_back(feature.name);
     } else {
@@ -146,9 +173,10 @@ std::string render_discovered_json(const Registry& registry, const DiscoveredFea
 }
 
 std::string render_needs(const PodNeeds& needs) {
+  if (needs.empty()) return "no pods\n";
   std::vector<Row> rows{{"POD", "NEEDS"}};
   for (const auto& [pod, features] : needs) rows.push_back({pod, listed(features, ", ")});
-  return align(rows, 2);
+  return table(rows);
 }
 
 std::string render_needs_json(const PodNeeds& needs) {
@@ -190,31 +218,48 @@ std::string render_feature_plan(const Registry& registry, const FeaturePlan& pla
       rows.push_back(row_of(pod, need, plan.nodes));
     }
   }
-  std::string text = rows.size() > 1 ? align(rows, rows.front().size()) : "";
+  std::string text = rows.size() > 1 ? table(rows) + "\n" : "";
   if (without_needs > 0) {
-    text += fmt::format("{}{} {} no feature: any of the {} will do\n", text.empty() ? "" : "\n",
-                        counted(without_needs, "pod"), without_needs == 1 ? "needs" : "need",
-                        counted(plan.nodes, "node"));
+    text += fmt::format("{} {} no feature\n", counted(without_needs, "pod"),
+                        without_needs == 1 ? "needs" : "need");
   }
-  if (plan.pods.empty()) text += "no pods\n";
-  std::vector<Row> gates{{"TO DECLARE", "A NODE NEEDS"}};
-  for (const std::string& name : lacked(plan)) {
-    const auto requirements = registry.requirements(name);
-    if (requirements) gates.push_back({name, requirements_text(*requirements)});
+  if (plan.nodes == 0) text += "no nodes\n";
+  text += plan.pods.empty() ? "no pods\n" : kByFeaturesOnly;
+  return text + requirements_table(registry, plan) + notes_text(plan.notes);
+}
+
+std::string render_pod_plan(const Registry& registry, const FeaturePlan& plan) {
+  const FeatureNeed& need = plan.needs[plan.pods.front().need];
+  const auto fits = [](const std::string& lacks) { return lacks == "-" ? "yes" : "no"; };
+  const auto now = lacks_of(need.now);
+  std::vector<Row> rows{{"NODE", "FITS", "LACKS"}};
+  if (need.then) rows.front() = {"NODE", "FITS NOW", "LACKS NOW", "FITS THEN", "LACKS THEN"};
+  const auto then = need.then ? lacks_of(need.then->answer) : now;
+  for (const auto& [node, lacks] : now) {
+    Row row{node, fits(lacks), lacks};
+    if (need.then) row.insert(row.end(), {fits(then.at(node)), then.at(node)});
+    rows.push_back(std::move(row));
   }
-  if (gates.size() > 1) text += "\n" + align(gates, 2);
-  return text + notes_text(plan.notes);
+  return fmt::format("pod {} needs {}\n\n{}\n{}{}{}", plan.pods.front().pod,
+                     need.features.empty() ? "no feature" : listed(need.features, ", "),
+                     table(rows), kByFeaturesOnly, requirements_table(registry, plan),
+                     notes_text(plan.notes));
 }
 
 std::string render_feature_plan_json(const Registry& registry, const FeaturePlan& plan) {
+  json::array needs;
+  for (const FeatureNeed& need : plan.needs) needs.push_back(json_of(need));
   json::array pods;
-  for (const PodPlan& pod : plan.pods) pods.push_back(json_of(plan.needs[pod.need], pod));
+  for (const PodPlan& pod : plan.pods) {
+    pods.push_back({{"pod", pod.pod}, {"node", pod.node}, {"need", pod.need}});
+  }
   json::object requirements;
   for (const std::string& name : lacked(plan)) {
     const auto found = registry.requirements(name);
     if (found) requirements[name] = json_of(*found);
   }
   return json_text(json::object{{"nodes", plan.nodes},
+                                {"needs", std::move(needs)},
                                 {"pods", std::move(pods)},
                                 {"requirements", std::move(requirements)},
                                 {"notes", array_of(plan.notes)}});

@@ -30,7 +30,9 @@ std::string render_needs_json(const PodNeeds& needs);
 std::string render_requirements(const Feature& feature);
 std::string render_requirements_json(const Feature& feature);
 
+// Tables of all pods; of the first pod, with every node.
 std::string render_feature_plan(const Registry& registry, const FeaturePlan& plan);
+std::string render_pod_plan(const Registry& registry, const FeaturePlan& plan);
 std::string render_feature_plan_json(const Registry& registry, const FeaturePlan& plan);
 
 }  // namespace corehold

@@ -66,11 +66,13 @@ class Register {
   std::map<std::string, std::string> uids_{};
 };
 
-Result<std::vector<Pod>> read_all(const std::vector<PodFile>& files) {
+using Reader = Result<std::vector<Pod>> (*)(std::string_view text);
+
+Result<std::vector<Pod>> read_all(const std::vector<PodFile>& files, Reader read) {
   std::vector<Pod> pods;
   Register seen;
   for (const PodFile& file : files) {
-    auto found = read_manifest(file.text);
+    auto found = read(file.text);
     if (!found) return wrap(file.name, found.error());
     for (std::size_t i = 0; i < found->size(); ++i) {
       TRY(seen.add((*found)[i], fmt::format("pod {} of {}", i + 1, file.name)));
@@ -78,17 +80,6 @@ Result<std::vector<Pod>> read_all(const std::vector<PodFile>& files) {
     std::move(found->begin(), found->end(), std::back_inserter(pods));
   }
   return pods;
-}
-
-void leave_out_ended(PodChoice& choice) {
-  std::vector<std::string> ended;
-  for (const Pod& pod : choice.pods) {
-    if (has_ended(pod)) ended.push_back(display_name(pod));
-  }
-  if (ended.empty()) return;
-  std::erase_if(choice.pods, has_ended);
-  choice.notes.push_back(
-      fmt::format("{} left out, ended: {}", counted_pods(ended.size()), some_of(ended)));
 }
 
 Result<void> keep_node(PodChoice& choice, std::string_view node) {
@@ -159,11 +150,27 @@ void order_by_start(PodChoice& choice) {
 }  // namespace
 
 Result<PodChoice> choose_pods(const std::vector<PodFile>& files, std::string_view node) {
-  PodChoice choice{.pods = TRY(read_all(files))};
+  PodChoice choice{.pods = TRY(read_all(files, read_manifest))};
   TRY(keep_node(choice, node));
-  leave_out_ended(choice);
+  if (std::string note = leave_out_ended(choice.pods); !note.empty()) {
+    choice.notes.push_back(std::move(note));
+  }
   order_by_start(choice);
   return choice;
+}
+
+Result<std::vector<Pod>> listed_pods(const PodFile& file) {
+  return read_all({file}, read_pod_list);
+}
+
+std::string leave_out_ended(std::vector<Pod>& pods) {
+  std::vector<std::string> ended;
+  for (const Pod& pod : pods) {
+    if (has_ended(pod)) ended.push_back(display_name(pod));
+  }
+  if (ended.empty()) return "";
+  std::erase_if(pods, has_ended);
+  return fmt::format("{} left out, ended: {}", counted_pods(ended.size()), some_of(ended));
 }
 
 }  // namespace corehold

@@ -34,4 +34,11 @@ struct PodChoice {
 // pods of the same namespace and name or with the same UID, a node that no pod is bound to.
 Result<PodChoice> choose_pods(const std::vector<PodFile>& files, std::string_view node);
 
+// The pods of one file as they are, ended ones too, in its order; a list may have none. Fails
+// as choose_pods().
+Result<std::vector<Pod>> listed_pods(const PodFile& file);
+
+// Takes pods that have ended out of the list: "2 pods left out, ended: a/b, a/c", or "".
+std::string leave_out_ended(std::vector<Pod>& pods);
+
 }  // namespace corehold

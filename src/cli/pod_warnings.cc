@@ -91,9 +91,8 @@ constexpr std::array<std::string_view, 25> kContainerFields{"args",
                                                             "volumeDevices",
                                                             "volumeMounts",
                                                             "workingDir"};
-constexpr std::array<std::string_view, 7> kUnusedContainerFields{
-    "lifecycle", "livenessProbe", "readinessProbe", "restartPolicyRules", "startupProbe", "stdin",
-    "tty"};
+constexpr std::array<std::string_view, 6> kUnusedContainerFields{
+    "lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "stdin", "tty"};
 
 constexpr std::array<std::string_view, 3> kResourceFields{"claims", "limits", "requests"};
 

@@ -25,6 +25,9 @@ TEST(PodWarnings, AreNoneForAPodAsItShouldBe) {
               IsEmpty());
   EXPECT_THAT(warnings("{containers: [{name: main, resources: {limits: {cpu: 500m}}}]}"),
               IsEmpty());
+  EXPECT_THAT(warnings("{containers: [{name: main, restartPolicy: Never, restartPolicyRules: "
+                       "[{action: Restart, exitCodes: {operator: In, values: [3]}}]}]}"),
+              IsEmpty());
 }
 
 TEST(PodWarnings, NameTheFieldThatWasMeant) {

@@ -35,6 +35,12 @@ std::string cpus_of(const PodSummary& pod, const CpuMap& map, milliseconds now) 
                      left ? " in " + left_text(*left) : "");
 }
 
+// A resize that was asked for and is not granted stands behind them.
+std::string cpus_text(const PodSummary& pod, const CpuMap& map, milliseconds now) {
+  const std::string cpus = cpus_of(pod, map, now);
+  return pod.resize.empty() ? cpus : fmt::format("{} (resize {})", cpus, on_one_line(pod.resize));
+}
+
 std::string lower(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
@@ -64,7 +70,7 @@ Row pod_row(const PodSummary& pod, const CpuMap& map, milliseconds now, Detail d
           fmt::format("{}/{}", pod.ready, pod.containers),
           or_dash(pod.status),
           std::to_string(pod.restarts),
-          cpus_of(pod, map, now),
+          cpus_text(pod, map, now),
           age_or_dash(pod.created_at, now)};
   if (detail == Detail::kWide) {
     row.insert(row.end(),

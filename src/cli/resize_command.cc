@@ -125,15 +125,21 @@ struct ResizeRequest {
   json::object patch{};
   std::vector<WantedAmount> wanted{};
   std::string told{};  // "main cpu 2 -> 4, memory 1Gi -> 2Gi"
+  std::string undo{};  // " -c main --cpu 2 --memory 1Gi"
 };
 
-std::string written(const ResourceList& list, const std::string& resource) {
-  const auto found = list.find(resource);
-  return found == list.end() ? "-" : found->second.str();
+// A pod that does not run yet has what it asks for.
+std::string had(const json::object& object, const Container& container,
+                const std::string& resource) {
+  std::string granted = granted_amount(object, container.name, resource);
+  if (!granted.empty()) return granted;
+  const auto found = container.resources.requests.find(resource);
+  return found == container.resources.requests.end() ? "-" : found->second.str();
 }
 
 // Only what changes: who else has written what into the pod does not matter.
-Result<ResizeRequest> request_for(const Pod& pod, const std::vector<Change>& changes) {
+Result<ResizeRequest> request_for(const json::object& object, const std::vector<Change>& changes) {
+  const Pod pod = TRY(pod_from_json(object));
   ResizeRequest request;
   json::object lists{{"containers", json::array()}, {"initContainers", json::array()}};
   std::vector<std::string> seen;
@@ -146,21 +152,23 @@ Result<ResizeRequest> request_for(const Pod& pod, const std::vector<Change>& cha
     json::object requests;
     json::object limits;
     std::vector<std::string> parts;
+    std::vector<std::string> back{"-c " + container->name};
     for (const auto& [resource, amount] : change.amounts) {
-      const Resources now = container->resources;
-      const Resources then = with_amount(now, resource, amount);
+      const std::string now = had(object, *container, resource);
+      const Resources then = with_amount(container->resources, resource, amount);
       requests[resource] = amount.str();
       if (then.limits.contains(resource)) limits[resource] = then.limits.at(resource).str();
       request.wanted.push_back(
           {.container = container->name, .resource = resource, .request = amount});
-      parts.push_back(
-          fmt::format("{} {} -> {}", resource, written(now.requests, resource), amount.str()));
+      parts.push_back(fmt::format("{} {} -> {}", resource, now, amount.str()));
+      back.push_back(fmt::format("--{} {}", resource, now));
     }
     json::object resources{{"requests", std::move(requests)}};
     if (!limits.empty()) resources["limits"] = std::move(limits);
     const bool is_app = container->kind == Container::Kind::kApp;
     lists[is_app ? "containers" : "initContainers"].get_array().push_back(
         {{"name", container->name}, {"resources", std::move(resources)}});
+    request.undo += on_one_line(fmt::format(" {}", fmt::join(back, " ")));
     if (!request.told.empty()) request.told += "; ";
     request.told += on_one_line(fmt::format("{} {}", container->name, fmt::join(parts, ", ")));
   }
@@ -172,10 +180,10 @@ Result<ResizeRequest> request_for(const Pod& pod, const std::vector<Change>& cha
   return request;
 }
 
-Result<Pod> fetch_pod(const AgentClient& client, const PodName& name) {
-  const json::value found = TRY(client.get(pods_target(name.namespace_name, name.name)));
+Result<json::object> fetch_pod(const AgentClient& client, const PodName& name) {
+  json::value found = TRY(client.get(pods_target(name.namespace_name, name.name)));
   if (!found.is_object()) return Error{Code::kCorrupt, "the agent's answer is no pod"};
-  return pod_from_json(found.get_object());
+  return std::move(found.get_object());
 }
 
 // Whether it is refused because the node does not declare what it needs.
@@ -203,9 +211,11 @@ int send(const AgentClient& client, const PodName& name, const ResizeRequest& re
       answer(fmt::format("pod {} asked for: {}\n", on_one_line(display_name(name)), request.told));
   if (written != kExitDone) return written;
   const json::object& pod = as_object_or_empty(sent->body);
-  const AskedResize asked{.pod = name,
-                          .uid = std::string(look_text(pod, {"metadata", "uid"})),
-                          .wanted = request.wanted};
+  const AskedResize asked{
+      .pod = name,
+      .uid = std::string(look_text(pod, {"metadata", "uid"})),
+      .wanted = request.wanted,
+      .undo = fmt::format("resize pod {}{}", on_one_line(display_name(name)), request.undo)};
   if (arguments.wait) return wait_for_resize(client, asked, seconds(arguments.timeout));
   return tell_resize(asked, resize_progress(pod, request.wanted));
 }

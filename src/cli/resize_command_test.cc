@@ -244,7 +244,9 @@ TEST(Resize, InfeasibleIsAFailureWhetherItWaitsOrNot) {
     EXPECT_EQ(outcome.code, 1);
     EXPECT_EQ(outcome.text,
               "pod default/web asked for: main cpu 2 -> 8\n"
-              "corehold: pod default/web: Infeasible: a NUMA node has 6\n");
+              "corehold: pod default/web: Infeasible: a NUMA node has 6\n"
+              "corehold: it stays asked for; this takes it back: corehold resize pod default/web "
+              "-c main --cpu 2\n");
   }
 }
 

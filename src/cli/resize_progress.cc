@@ -68,6 +68,13 @@ ResizeProgress told_by(const json::object& condition, Stage stage) {
 
 }  // namespace
 
+std::string granted_amount(const json::object& pod, std::string_view container,
+                           std::string_view resource) {
+  const json::object& status =
+      named(pod, "status", {"containerStatuses", "initContainerStatuses"}, container);
+  return std::string(look_text(status, {"allocatedResources", resource}));
+}
+
 bool ResizeProgress::is_over() const {
   return stage != Stage::kUndecided && stage != Stage::kDeferred && stage != Stage::kInProgress;
 }

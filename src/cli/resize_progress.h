@@ -42,6 +42,11 @@ struct ResizeProgress {
   bool operator==(const ResizeProgress&) const = default;
 };
 
+// What the container was granted of a resource, as the API writes it; "": its status has none.
+// The spec has what was last asked for, granted or not.
+std::string granted_amount(const boost::json::object& pod, std::string_view container,
+                           std::string_view resource);
+
 ResizeProgress resize_progress(const boost::json::object& pod,
                                const std::vector<WantedAmount>& wanted);
 

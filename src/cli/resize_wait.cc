@@ -70,6 +70,7 @@ std::optional<Countdown> countdown_of(const CpuMap& map, const AskedResize& resi
 int refuse(const AskedResize& resize, const ResizeProgress& now) {
   complain(
       fmt::format("pod {}: Infeasible: {}", display_name(resize.pod), on_one_line(now.message)));
+  complain(fmt::format("it stays asked for; this takes it back: corehold {}", resize.undo));
   return kExitFailed;
 }
 

@@ -18,6 +18,7 @@ struct AskedResize {
   PodName pod{};
   std::string uid{};
   std::vector<WantedAmount> wanted{};
+  std::string undo{};  // the words that would ask for what it has
 };
 
 // Until it is done, cannot be, or the time is over; 0: as long as it takes, but no more than a

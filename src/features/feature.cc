@@ -3,30 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "pod/feature_name.h"
+#include "pod/json_field.h"
+
 namespace corehold {
-namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-// Parts between slashes: a letter, then letters and digits; the first letter is a capital.
-bool has_feature_form(std::string_view name) {
-  if (name.empty() || name.front() < 'A' || name.front() > 'Z') return false;
-  bool starts_part = true;
-  for (const char c : name) {
-    if (c == '/') {
-      if (starts_part) return false;
-      starts_part = true;
-      continue;
-    }
-    const bool is_digit = c >= '0' && c <= '9';
-    if (!is_letter(c) && !(is_digit && !starts_part)) return false;
-    starts_part = false;
-  }
-  return !starts_part;
-}
-
-}  // namespace
-
 bool Feature::discover(const NodeConfiguration& node) const {
   return obstacles(*this, node).empty();
 }
@@ -60,20 +40,9 @@ std::vector<std::string> obstacles(const Feature& feature, const NodeConfigurati
 }
 
 Result<void> check_feature_name(std::string_view name) {
-  if (name.size() > kMaxFeatureName) {
-    return Error{Code::kInvalid,
-                 fmt::format("invalid feature name \"{}\": must be no more than {} characters",
-                             name, kMaxFeatureName)};
-  }
-  if (!has_feature_form(name)) {
-    return Error{
-        Code::kInvalid,
-        fmt::format("invalid feature name \"{}\": must start with an UpperCamelCase segment, with "
-                    "subsequent segments separated by '/' (e.g., MyFeature or "
-                    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes",
-                    name)};
-  }
-  return {};
+  const std::string_view problem = feature_name_problem(name);
+  if (problem.empty()) return {};
+  return Error{Code::kInvalid, fmt::format("invalid feature name {}: {}", shown(name), problem)};
 }
 
 }  // namespace corehold

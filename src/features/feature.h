@@ -20,9 +20,6 @@
 
 namespace corehold {
 
-// Longest name of a feature, in characters.
-inline constexpr std::size_t kMaxFeatureName = 253;
-
 // Key of static configuration: the CPU manager's policy, "none" or "static".
 inline constexpr std::string_view kCpuManagerPolicyKey = "cpuManagerPolicy";
 
@@ -33,7 +30,8 @@ inline constexpr std::string_view kRuntimeUserNamespacesHostNetwork = "UserNames
 // Everything about a node that decides what it declares. All of it is known before the
 // node exists, so an autoscaler can ask with the configuration alone.
 struct NodeConfiguration {
-  std::map<std::string, bool, std::less<>> gates{};  // absent: off
+  // Absent: off; but for the gate of the mechanism itself, see declaring.h.
+  std::map<std::string, bool, std::less<>> gates{};
   std::map<std::string, std::string, std::less<>> static_config{};
   std::set<std::string, std::less<>> runtime_features{};
   std::optional<Version> version{};  // of the node; none: newer than no feature's end
@@ -69,13 +67,14 @@ struct Feature {
   bool discover(const NodeConfiguration& node) const;
 };
 
-// What keeps a node of this configuration from declaring the feature, one text each:
+// What keeps a node of this configuration from having the feature, one text each:
 // "gate X is off", "cpuManagerPolicy is none, must be static", "the runtime lacks Y",
-// "version 1.40.0 is past 1.39.0, the last with this feature". Empty: it declares it.
+// "version 1.40.0 is past 1.39.0, the last with this feature". Empty: it has it, and
+// declares it if it declares anything (declaring.h).
 std::vector<std::string> obstacles(const Feature& feature, const NodeConfiguration& node);
 
-// Upper camel case, parts after "/" may begin with a small letter, at most
-// kMaxFeatureName characters. Fails with kInvalid and the API server's text.
+// Fails with kInvalid and the API server's text for a name that no node may declare
+// (pod/feature_name.h); a long name is cut in it.
 Result<void> check_feature_name(std::string_view name);
 
 }  // namespace corehold

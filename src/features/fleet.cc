@@ -2,6 +2,8 @@
 #include "features/fleet.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
 #include <utility>
 
 namespace corehold {
@@ -31,6 +33,37 @@ Words split(Words& group, const Words& column) {
     group[i] &= column[i];
   }
   return lacking;
+}
+
+// So many features split all nodes at once, words at a time. More would make many small
+// groups of it, each with a word for every 64 nodes: then the nodes are looked at one by one.
+constexpr std::size_t kSplitAtOnce = 6;
+
+// The groups split further by what their nodes lack of these columns; the first of them
+// stays the first, and lacks nothing.
+std::vector<Group> split_by_node(const std::vector<Group>& groups,
+                                 std::span<const std::size_t> indexes,
+                                 const std::vector<NodeMask>& columns) {
+  std::vector<Group> result;
+  for (const Group& group : groups) {
+    std::map<std::vector<std::size_t>, NodeMask> parts;
+    if (result.empty()) parts[{}].grow(group.nodes.size());
+    NodeMask(group.nodes).for_each([&](std::size_t place) {
+      std::vector<std::size_t> lacking;
+      for (const std::size_t index : indexes) {
+        if (!columns[index].contains(place)) lacking.push_back(index);
+      }
+      NodeMask& part = parts[std::move(lacking)];
+      part.grow(group.nodes.size());
+      part.insert(place);
+    });
+    for (const auto& [lacking, part] : parts) {
+      FeatureSet missing = group.missing;
+      for (const std::size_t index : lacking) missing.insert(FeatureId(static_cast<int>(index)));
+      result.push_back({.missing = missing, .nodes = part.words()});
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -117,7 +150,9 @@ Result<Fleet::Answer> Fleet::answer(const FeatureSet& required) const {
   // The first group lacks nothing; each feature splits every group in two.
   std::vector<Group> groups;
   groups.push_back({.missing = none_, .nodes = present_.words()});
-  for (const std::size_t index : columns_of(required)) {
+  const std::vector<std::size_t> indexes = columns_of(required);
+  const std::size_t at_once = std::min(indexes.size(), kSplitAtOnce);
+  for (const std::size_t index : std::span(indexes).first(at_once)) {
     const std::size_t before = groups.size();
     for (std::size_t i = 0; i < before; ++i) {
       Words lacking = split(groups[i].nodes, columns_[index].words());
@@ -128,6 +163,9 @@ Result<Fleet::Answer> Fleet::answer(const FeatureSet& required) const {
     }
     std::erase_if(
         groups, [](const Group& group) { return !group.missing.empty() && !is_any(group.nodes); });
+  }
+  if (at_once < indexes.size()) {
+    groups = split_by_node(groups, std::span(indexes).subspan(at_once), columns_);
   }
   Answer answer;
   answer.fitting = NodeMask(std::move(groups.front().nodes));

@@ -113,7 +113,9 @@ class Kep5328Testpod1 : public testing::Test {
   // scheduler gets for the change.
   void change(const std::string& text) {
     const FeatureNode before = node_;
-    node_.declared_features = declared_after(registry_, node_, *NodeChange::parse(text));
+    const NodeChange change = *NodeChange::parse(text);
+    node_.declared_features = node_after(registry_, node_, change).declared;
+    if (change.version) node_.kubelet_version = change.version->str();
     hint_ =
         *hint_node_changed(needs_, declared_set(registry_, before), declared_set(registry_, node_));
     fits_ = match_node(registry_, needs_, &node_)->fits;
@@ -142,8 +144,10 @@ TEST_F(Kep5328Testpod1, UpgradeDowngradeUpgrade) {
   EXPECT_TRUE(fits_);
   EXPECT_EQ(hint_, QueueHint::kQueue);
   EXPECT_THAT(
-      warnings("n=/1.34.0"),
+      warnings("n=RestartAllContainersOnContainerExits=false"),
       ElementsAre(testing::HasSubstr("a failed pod stays failed, drain the node or recreate")));
+  // The KEP expects testpod1 to fail; but a kubelet that old asks no pod for features.
+  EXPECT_THAT(warnings("n=/1.34.0"), ElementsAre(testing::HasSubstr("the pod keeps running")));
   change("n=/1.34.0");
   EXPECT_THAT(node_.declared_features, IsEmpty());
   EXPECT_FALSE(fits_);  // recreated, it is Pending
@@ -155,7 +159,11 @@ TEST_F(Kep5328Testpod1, UpgradeDowngradeUpgrade) {
 
 TEST_F(Kep5328Testpod1, EnableAndDisableTheGates) {
   change("n=RestartAllContainersOnContainerExits/1.35.0");
+  EXPECT_FALSE(fits_);  // alpha, off by default
+  change("n=NodeDeclaredFeatures,RestartAllContainersOnContainerExits");
   EXPECT_TRUE(fits_);
+  EXPECT_THAT(warnings("n=NodeDeclaredFeatures=false"),
+              ElementsAre(testing::HasSubstr("the pod keeps running")));
   change("n=NodeDeclaredFeatures=false");
   EXPECT_THAT(node_.declared_features, IsEmpty());
   EXPECT_FALSE(fits_);
@@ -163,7 +171,7 @@ TEST_F(Kep5328Testpod1, EnableAndDisableTheGates) {
   EXPECT_TRUE(fits_);
   change("n=RestartAllContainersOnContainerExits=false");
   EXPECT_FALSE(fits_);
-  change("n=RestartAllContainersOnContainerExits");
+  change("n=NodeDeclaredFeatures,RestartAllContainersOnContainerExits");
   EXPECT_TRUE(fits_);
 }
 

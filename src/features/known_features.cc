@@ -70,4 +70,14 @@ const Registry& extension_registry() {
   return kRegistry;
 }
 
+bool is_corehold_feature(std::string_view name) {
+  return name == kExclusiveCpusFeature || name == kAssignedResourcesFeature;
+}
+
+FeatureSet asked_at_admission(const Registry& registry, const FeatureSet& required) {
+  FeatureSet asked = required;
+  if (const auto assigned = registry.find(kAssignedResourcesFeature)) asked.erase(*assigned);
+  return asked;
+}
+
 }  // namespace corehold

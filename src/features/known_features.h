@@ -21,4 +21,12 @@ const Registry& kubernetes_registry();
 // assigned.memset.
 const Registry& extension_registry();
 
+// Whether it is one of Corehold's own, which no kubelet 1.37 declares.
+bool is_corehold_feature(std::string_view name);
+
+// What a node asks for when a pod comes to it, of what the pod needs.
+// DownwardAPIAssignedResources is not among it: a node writes such files with its gate off
+// too; only who chooses among nodes asks.
+FeatureSet asked_at_admission(const Registry& registry, const FeatureSet& required);
+
 }  // namespace corehold

@@ -2,11 +2,14 @@
 #include "features/node.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "pod/json_field.h"
 #include "pod/pod_json.h"
+#include "pod/yaml_document.h"
 
 namespace corehold {
 namespace {
@@ -94,8 +97,7 @@ DeclaredNames declared_names(const FeatureNode& node) {
     }
   };
   std::ranges::for_each(node.declared_features, add);
-  const auto found = node.annotations.find(kDeclaredFeaturesAnnotation);
-  if (found != node.annotations.end()) std::ranges::for_each(items_of(found->second), add);
+  std::ranges::for_each(annotated_features(node), add);
   std::ranges::sort(result.names);
   // Not that of ranges: clang 14 does not compile what it returns.
   result.names.erase(std::unique(result.names.begin(), result.names.end()), result.names.end());
@@ -108,6 +110,23 @@ FeatureSet declared_set(const Registry& registry, const FeatureNode& node) {
   return registry.known(declared_names(node).names);
 }
 
+std::vector<std::string> annotated_features(const FeatureNode& node) {
+  const auto found = node.annotations.find(kDeclaredFeaturesAnnotation);
+  if (found == node.annotations.end()) return {};
+  return items_of(found->second);
+}
+
+bool has_agent(const FeatureNode& node) {
+  return node.annotations.contains(kDeclaredFeaturesAnnotation) ||
+         node.annotations.contains(kCpuManagerPolicyAnnotation);
+}
+
+std::optional<Version> kubernetes_version(const FeatureNode& node) {
+  auto version = Version::parse(node.kubelet_version);
+  if (!version) return std::nullopt;
+  return *std::move(version);
+}
+
 bool pins_cpus(const FeatureNode& node) {
   const auto found = node.annotations.find(kCpuManagerPolicyAnnotation);
   return found != node.annotations.end() && found->second == "static";
@@ -117,7 +136,10 @@ Result<FeatureNode> node_from_json(const json::object& object) { return node_at(
 
 Result<std::vector<FeatureNode>> nodes_from_json(const json::value& document) {
   const json::object* object = document.if_object();
-  if (object == nullptr) return Error{Code::kInvalid, "a node or list of nodes must be an object"};
+  if (object == nullptr) {
+    return Error{Code::kInvalid,
+                 "must be a Node or a list of them, as kubectl get nodes -o json prints"};
+  }
   const std::string kind = TRY(string_field(*object, Path(), "kind"));
   std::vector<FeatureNode> nodes;
   if (kind != "List" && kind != "NodeList") {
@@ -138,6 +160,17 @@ Result<std::vector<FeatureNode>> nodes_from_json(const json::value& document) {
 
 Result<std::vector<FeatureNode>> parse_nodes_json(std::string_view text) {
   return nodes_from_json(TRY(parse_json(text)));
+}
+
+Result<std::vector<FeatureNode>> read_nodes(std::string_view text) {
+  if (trimmed(text).starts_with('{')) return parse_nodes_json(text);
+  const std::vector<json::value> documents = TRY(parse_yaml(text));
+  if (documents.empty()) return Error{Code::kInvalid, "no node in the text"};
+  std::vector<FeatureNode> nodes;
+  for (const json::value& document : documents) {
+    std::ranges::move(TRY(nodes_from_json(document)), std::back_inserter(nodes));
+  }
+  return nodes;
 }
 
 }  // namespace corehold

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,9 +38,16 @@ struct DeclaredNames {
   std::vector<std::string> dropped{};  // why each other one is not among them
 };
 DeclaredNames declared_names(const FeatureNode& node);
-
 // The features that the registry knows of those.
 FeatureSet declared_set(const Registry& registry, const FeatureNode& node);
+
+// What it declares by annotation, as given.
+std::vector<std::string> annotated_features(const FeatureNode& node);
+// Whether Corehold's agent runs there, which writes the annotations.
+bool has_agent(const FeatureNode& node);
+
+// The version of its kubelet. No value: it says none, or one that is not of Kubernetes.
+std::optional<Version> kubernetes_version(const FeatureNode& node);
 
 // Whether its containers may have CPUs for themselves.
 bool pins_cpus(const FeatureNode& node);
@@ -51,5 +59,7 @@ Result<FeatureNode> node_from_json(const boost::json::object& object);
 Result<std::vector<FeatureNode>> nodes_from_json(const boost::json::value& document);
 // parse_json, then nodes_from_json.
 Result<std::vector<FeatureNode>> parse_nodes_json(std::string_view text);
+// The nodes of a text that a person hands over, JSON or all documents of YAML.
+Result<std::vector<FeatureNode>> read_nodes(std::string_view text);
 
 }  // namespace corehold

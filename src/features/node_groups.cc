@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "features/declaring.h"
+
 namespace corehold {
 
 Result<std::vector<GroupAnswer>> match_groups(const Registry& registry, const FeatureSet& required,
@@ -13,7 +15,7 @@ Result<std::vector<GroupAnswer>> match_groups(const Registry& registry, const Fe
     GroupAnswer answer{.group = group.name};
     for (const std::string& name : needed) {
       const Feature& feature = registry.feature(*registry.find(name));
-      std::vector<std::string> found = obstacles(feature, group.node);
+      std::vector<std::string> found = why_not_declared(feature, group.node);
       if (!found.empty()) answer.lacks.push_back({.feature = name, .obstacles = std::move(found)});
     }
     answers.push_back(std::move(answer));

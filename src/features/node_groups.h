@@ -2,7 +2,7 @@
 //
 // For autoscalers: which groups of nodes, of which none may exist yet, would fit a pod,
 // from the configuration that their nodes would have. What one such node would declare
-// is Registry::discover().
+// is would_declare() (declaring.h).
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct NodeGroup {
 // A feature that the nodes of a group would not declare, and what keeps them from it.
 struct Lack {
   std::string feature{};
-  std::vector<std::string> obstacles{};  // as of obstacles() in feature.h; never empty
+  std::vector<std::string> obstacles{};  // as of why_not_declared(); never empty
 };
 
 struct GroupAnswer {

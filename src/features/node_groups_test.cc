@@ -42,8 +42,24 @@ TEST(NodeGroups, SayWhichWouldFitAndWhyTheOthersWouldNot) {
               ElementsAre("cpuManagerPolicy is none, must be static"));
   EXPECT_THAT((*answers)[1].lacks[1].obstacles, ElementsAre("the runtime lacks MountOptions"));
   EXPECT_THAT((*answers)[2].lacks[0].obstacles,
-              ElementsAre("gate InPlacePodVerticalScalingExclusiveCPUs is off",
+              ElementsAre("version 1.34.0 is before 1.35, the first that declares features",
+                          "gate InPlacePodVerticalScalingExclusiveCPUs is off",
                           "cpuManagerPolicy is not set, must be static"));
+}
+
+TEST(NodeGroups, KnowWhenNothingIsDeclaredAtAll) {
+  const Registry& registry = extension_registry();
+  const std::vector<NodeGroup> groups = {
+      {.name = "off",
+       .node = {.gates = {{kRestart, true}, {"NodeDeclaredFeatures", false}},
+                .version = version("1.37.0")}},
+      {.name = "old", .node = {.gates = {{kRestart, true}}, .version = version("1.34.0")}}};
+  const auto answers = match_groups(registry, features_of(registry, {kRestart}), groups);
+  ASSERT_TRUE(answers);
+  ASSERT_FALSE((*answers)[0].fits() || (*answers)[1].fits());
+  EXPECT_THAT((*answers)[0].lacks[0].obstacles, ElementsAre("gate NodeDeclaredFeatures is off"));
+  EXPECT_THAT((*answers)[1].lacks[0].obstacles,
+              ElementsAre("version 1.34.0 is before 1.35, the first that declares features"));
 }
 
 TEST(NodeGroups, NameAVersionThatIsPastAFeature) {

@@ -38,7 +38,7 @@ TEST(FeatureNodes, SayWhereTheShapeIsWrong) {
     const auto nodes = parse_nodes_json(text);
     return nodes ? "accepted" : nodes.error().message;
   };
-  EXPECT_EQ(problem("[]"), "a node or list of nodes must be an object");
+  EXPECT_EQ(problem("[]"), "must be a Node or a list of them, as kubectl get nodes -o json prints");
   EXPECT_EQ(problem(R"({"kind":"Pod","metadata":{"name":"a"}})"), R"(kind: "Pod" is not a Node)");
   EXPECT_EQ(problem(R"({"kind":"NodeList","items":[{"metadata":{}}]})"),
             "items[0].metadata.name: required");
@@ -47,6 +47,18 @@ TEST(FeatureNodes, SayWhereTheShapeIsWrong) {
       problem(R"({"kind":"Node","metadata":{"name":"a"},"status":{"declaredFeatures":["A",1]}})"),
       "status.declaredFeatures[1]: must be a string");
   EXPECT_THAT(problem("{"), HasSubstr("JSON: line 1"));
+}
+
+TEST(FeatureNodes, AreReadFromYamlToo) {
+  const auto nodes = read_nodes(
+      "kind: Node\nmetadata: {name: a}\n---\nkind: NodeList\nitems:\n- metadata: {name: b}\n");
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  ASSERT_EQ(nodes->size(), 2U);
+  EXPECT_EQ(nodes->back().name, "b");
+  EXPECT_EQ(read_nodes("NAME     STATUS\nworker   Ready\n").error().message,
+            "must be a Node or a list of them, as kubectl get nodes -o json prints");
+  EXPECT_EQ(read_nodes(" \n").error().message, "no node in the text");
+  EXPECT_EQ(read_nodes(R"( {"kind":"List","items":[]})")->size(), 0U);
 }
 
 TEST(DeclaredNames, AreSortedOnceEachWithoutWhatNoNodeMayDeclare) {

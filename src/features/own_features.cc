@@ -42,12 +42,9 @@ std::string why_undeclared(const OwnFeatures& own, const Feature& feature) {
 }
 
 std::optional<std::string> feature_refusal(const OwnFeatures& own, const Pod& pod) {
-  auto required = own.registry->infer_for_scheduling(pod, own.node.version);
+  const auto required = own.registry->infer_for_scheduling(pod, own.node.version);
   CHECK(required);
-  if (const auto assigned = own.registry->find(kAssignedResourcesFeature)) {
-    required->erase(*assigned);
-  }
-  const auto found = match(*required, own.declared);
+  const auto found = match(asked_at_admission(*own.registry, *required), own.declared);
   CHECK(found);
   if (found->fits) return std::nullopt;
   const auto missing = own.registry->names(found->missing);

@@ -31,9 +31,8 @@ struct OwnFeatures {
 std::string why_undeclared(const OwnFeatures& own, const Feature& feature);
 
 // Why the node cannot run the pod: a kubelet's text (match.h), and for each feature that is
-// missing what keeps the node from having it. No value: nothing is missing.
-// DownwardAPIAssignedResources is not asked for: a node writes such files with its gate
-// off too; only who chooses among nodes asks.
+// missing what keeps the node from having it. No value: nothing is missing that a node asks
+// for (asked_at_admission() in known_features.h).
 std::optional<std::string> feature_refusal(const OwnFeatures& own, const Pod& pod);
 
 }  // namespace corehold

@@ -71,9 +71,7 @@ TEST(OwnFeatures, SayWhyTheyAreNotDeclared) {
 }
 
 TEST(OwnFeatures, DoNotKeepPodsAwayThatAskForAssignedCpus) {
-  const Pod pod = pod_with_spec(
-      R"({"containers":[{"name":"c"}],"volumes":[{"name":"v","downwardAPI":{"items":[{"path":"p",
-          "resourceFieldRef":{"containerName":"c","resource":"assigned.cpuset"}}]}}]})");
+  const Pod pod = assigned_cpus_pod();
   ASSERT_EQ(text_of(extension_registry(),
                     *extension_registry().infer_for_scheduling(pod, version("1.37.0"))),
             kAssignedResourcesFeature);

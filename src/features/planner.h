@@ -21,9 +21,15 @@ struct NodesLacking {
   std::vector<std::string> nodes{};  // sorted
 };
 
+// Who fits, and what the others lack; every node is in one of them.
+struct NeedAnswer {
+  std::vector<std::string> fits{};     // nodes, sorted
+  std::vector<NodesLacking> others{};  // the most nodes first
+};
+
 // How it would be after the changes.
 struct NeedAfter {
-  std::size_t fitting = 0;
+  NeedAnswer answer{};
   std::vector<std::string> gains{};   // nodes that fit then and do not now
   std::vector<std::string> losses{};  // nodes that fit now and do not then
 };
@@ -31,9 +37,8 @@ struct NeedAfter {
 // What pods need that need the same, and who has it.
 struct FeatureNeed {
   std::vector<std::string> features{};  // empty: nothing
-  std::size_t fitting = 0;
-  std::vector<NodesLacking> others{};  // the most nodes first
-  std::optional<NeedAfter> after{};    // where changes were asked about
+  NeedAnswer now{};
+  std::optional<NeedAfter> then{};  // where changes were asked about
 };
 
 struct PodPlan {
@@ -46,11 +51,13 @@ struct FeaturePlan {
   std::size_t nodes = 0;
   std::vector<FeatureNeed> needs{};
   std::vector<PodPlan> pods{};  // in the order given
-  // What one should know: bound pods whose node lacks, or would lack, what they need; names
-  // that nodes may not declare.
+  // What one should know: names that nodes may not declare, nodes of unknown version, gates
+  // that would bring nothing, bound pods whose node lacks, or would lack, what they need.
   std::vector<std::string> notes{};
 };
 
+// All changes of a node count together (change_of() in node_change.h).
+//
 // Fails with kInvalid for two nodes of one name, kNotFound for a change of a node that is
 // not in the list.
 Result<FeaturePlan> plan_features(const Registry& registry, std::span<const Pod> pods,

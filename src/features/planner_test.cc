@@ -26,7 +26,9 @@ Pod bound(Pod pod, std::string_view node) {
 
 class Planner : public testing::Test {
  protected:
-  FeaturePlan plan(const std::vector<NodeChange>& changes = {}) {
+  FeaturePlan plan(const std::vector<std::string>& texts = {}) {
+    std::vector<NodeChange> changes;
+    for (const std::string& text : texts) changes.push_back(change(text));
     auto made = plan_features(extension_registry(), pods_, nodes_, changes, version("1.37.0"));
     EXPECT_TRUE(made) << made.error().message;
     return *made;
@@ -34,66 +36,107 @@ class Planner : public testing::Test {
 
   std::vector<Pod> pods_{restart_all_pod()};
   std::vector<FeatureNode> nodes_{
-      {.name = "w1", .declared_features = {kRestart}}, {.name = "w2"}, {.name = "w3"}};
+      {.name = "w1", .declared_features = {kRestart}, .kubelet_version = "v1.37.0"},
+      {.name = "w2", .kubelet_version = "v1.37.0"},
+      {.name = "w3", .kubelet_version = "v1.37.0"}};
 };
 
-TEST_F(Planner, CountsWhoFitsAndNamesWhatTheOthersLack) {
+TEST_F(Planner, NamesWhoFitsAndWhatTheOthersLack) {
   const FeaturePlan made = plan();
   ASSERT_EQ(made.pods.size(), 1U);
   EXPECT_EQ(made.pods[0].pod, "default/p");
   const FeatureNeed& need = made.needs[made.pods[0].need];
   EXPECT_THAT(need.features, ElementsAre(kRestart));
-  EXPECT_EQ(need.fitting, 1U);
-  ASSERT_EQ(need.others.size(), 1U);
-  EXPECT_THAT(need.others[0].nodes, ElementsAre("w2", "w3"));
-  EXPECT_FALSE(need.after);
+  EXPECT_THAT(need.now.fits, ElementsAre("w1"));
+  ASSERT_EQ(need.now.others.size(), 1U);
+  EXPECT_THAT(need.now.others[0].nodes, ElementsAre("w2", "w3"));
+  EXPECT_FALSE(need.then);
   EXPECT_THAT(made.notes, IsEmpty());
 }
 
 TEST_F(Planner, ShowsWhatAGateWouldChange) {
-  const FeaturePlan made = plan({change("w2=" + kRestart), change("w1=" + kRestart + "=false")});
-  const NeedAfter& after = *made.needs[0].after;
-  EXPECT_EQ(after.fitting, 1U);
-  EXPECT_THAT(after.gains, ElementsAre("w2"));
-  EXPECT_THAT(after.losses, ElementsAre("w1"));
+  const FeaturePlan made = plan({"w2=" + kRestart, "w1=" + kRestart + "=false"});
+  const NeedAfter& then = *made.needs[0].then;
+  EXPECT_THAT(then.answer.fits, ElementsAre("w2"));
+  EXPECT_THAT(then.gains, ElementsAre("w2"));
+  EXPECT_THAT(then.losses, ElementsAre("w1"));
+  ASSERT_EQ(then.answer.others.size(), 1U);
+  EXPECT_THAT(then.answer.others[0].features, ElementsAre(kRestart));
+  EXPECT_THAT(then.answer.others[0].nodes, ElementsAre("w1", "w3"));
 }
 
 TEST_F(Planner, ChangesEveryNodeAtOnce) {
-  EXPECT_EQ(plan({change("*=" + kRestart + "/1.37.1")}).needs[0].after->fitting, 3U);
-  EXPECT_EQ(plan({change("*=NodeDeclaredFeatures=false")}).needs[0].after->fitting, 0U);
+  EXPECT_THAT(plan({"*=" + kRestart + "/1.37.1"}).needs[0].then->answer.fits,
+              ElementsAre("w1", "w2", "w3"));
+  EXPECT_THAT(plan({"*=NodeDeclaredFeatures=false"}).needs[0].then->answer.fits, IsEmpty());
 }
 
-TEST_F(Planner, ANodeBefore135DeclaresNothing) {
-  EXPECT_EQ(plan({change("w1=/1.34.9")}).needs[0].after->fitting, 0U);
-  EXPECT_EQ(plan({change("w1=/1.35.0-alpha.1")}).needs[0].after->fitting, 1U);
+TEST_F(Planner, SaysOnceOfAllNodesWhyAGateBringsNothing) {
+  nodes_[1].kubelet_version = "v1.34.2";
+  nodes_[2].kubelet_version = "v1.34.2";
+  const FeaturePlan made = plan({"*=" + kRestart});
+  EXPECT_THAT(made.needs[0].then->gains, IsEmpty());
+  EXPECT_THAT(made.notes, ElementsAre(kRestart + " would not be declared by w2, w3: version "
+                                                 "v1.34.2 is before 1.35, the first that declares "
+                                                 "features"));
 }
 
-TEST_F(Planner, WarnsOfBoundPodsThatANodeWouldRefuse) {
+TEST_F(Planner, WarnsOfBoundPodsThatANodeWouldFail) {
   pods_ = {bound(restart_all_pod(), "w1")};
   EXPECT_THAT(plan().notes, IsEmpty());
   EXPECT_THAT(
-      plan({change("w1=" + kRestart + "=false")}).notes,
+      plan({"w1=" + kRestart + "=false"}).notes,
       ElementsAre("pod default/p is bound to w1, which would no longer declare " + kRestart +
                   ": its kubelet fails it when it starts again (PodFeatureUnsupported); a "
                   "failed pod stays failed, drain the node or recreate the pod"));
+}
+
+// KEP-5328's upgrade plan: the gate is flipped on the node, testpod1 remains running.
+TEST_F(Planner, BoundPodsKeepRunningOnANodeThatAsksNoMore) {
+  pods_ = {bound(restart_all_pod(), "w1")};
+  const auto text = [](const std::string& why) {
+    return "pod default/p is bound to w1, which would no longer declare " + kRestart +
+           " and not ask for it (" + why +
+           "): the pod keeps running; schedulers no longer choose the node";
+  };
+  EXPECT_THAT(plan({"w1=NodeDeclaredFeatures=false"}).notes,
+              ElementsAre(text("gate NodeDeclaredFeatures is off")));
+  EXPECT_THAT(plan({"w1=/1.34.0"}).notes,
+              ElementsAre(text("version 1.34.0 is before 1.35, the first that declares features")));
+}
+
+TEST_F(Planner, WarnsOfBoundPodsWhoseNodeLacksWhatTheyNeedWhateverElseChanges) {
   pods_ = {bound(restart_all_pod(), "w2")};
+  const std::string text = "pod default/p is bound to w2, which does not declare " + kRestart +
+                           ": its kubelet refuses it (PodFeatureUnsupported)";
+  EXPECT_THAT(plan().notes, ElementsAre(text));
+  EXPECT_THAT(plan({"w3=" + kRestart}).notes, ElementsAre(text));
+  nodes_[1].kubelet_version = "v1.34.2";
+  EXPECT_THAT(plan().notes, ElementsAre("pod default/p is bound to w2, which has no " + kRestart +
+                                        " and does not ask for it (version v1.34.2 is before "
+                                        "1.35, the first that declares features): the pod runs "
+                                        "without it"));
+}
+
+TEST_F(Planner, NoNodeRefusesPodsThatAskForAssignedCpus) {
+  pods_ = {bound(assigned_cpus_pod(), "w1")};
+  EXPECT_THAT(plan().notes, IsEmpty());
+  const std::string feature(kAssignedResourcesFeature);
+  nodes_[0].declared_features = {feature};
+  EXPECT_THAT(plan({"w1=" + feature + "=false"}).notes,
+              ElementsAre("pod default/p is bound to w1, which would no longer declare " + feature +
+                          " and not ask for it: the pod keeps running; schedulers no longer "
+                          "choose the node"));
+}
+
+TEST_F(Planner, NotesNodesOfUnknownVersion) {
+  nodes_[0].kubelet_version = "";
+  nodes_[1].kubelet_version = "banana";
+  nodes_[2].kubelet_version = "corehold-v0.1.0";
+  nodes_[2].annotations = {{std::string(kDeclaredFeaturesAnnotation), ""}};
   EXPECT_THAT(plan().notes,
-              ElementsAre("pod default/p is bound to w2, which does not declare " + kRestart +
-                          ": its kubelet refuses it (PodFeatureUnsupported)"));
-}
-
-TEST_F(Planner, ExclusiveCpusNeedTheStaticPolicyToo) {
-  const NodeChange turned_on = change("*=InPlacePodVerticalScalingExclusiveCPUs");
-  EXPECT_THAT(declared_after(extension_registry(), nodes_[1], turned_on), IsEmpty());
-  nodes_[1].annotations = {{"corehold.dev/cpu-manager-policy", "static"}};
-  EXPECT_THAT(declared_after(extension_registry(), nodes_[1], turned_on),
-              ElementsAre("InPlacePodVerticalScalingExclusiveCPUs"));
-}
-
-TEST_F(Planner, KeepsWhatItDoesNotKnow) {
-  nodes_[0].declared_features = {"Newer", kRestart};
-  EXPECT_THAT(declared_after(extension_registry(), nodes_[0], change("w1=" + kRestart + "=false")),
-              ElementsAre("Newer"));
+              ElementsAre("version unknown (status.nodeInfo.kubeletVersion): w1, w2; counted as "
+                          "one that declares features"));
 }
 
 TEST_F(Planner, NotesNamesThatNoNodeMayDeclare) {
@@ -112,46 +155,12 @@ TEST_F(Planner, RefusesNodesThatAreNotThereOrThereTwice) {
             (Error{Code::kInvalid, "node w1 is in the list twice"}));
 }
 
-TEST(NodeChange, NamesWhatIsWrong) {
-  const std::string form = "; it looks like worker-1=MyGate,OtherGate=false/1.37.0";
-  const std::map<std::string, std::string> problems = {
-      {"w1", R"("w1": no node before =)"},
-      {"=A", R"("=A": no node before =)"},
-      {"w1=", R"("w1=": neither gates nor a version)"},
-      {"w1=a", R"("w1=a": "a" is no name of a gate)"},
-      {"w1=A,,B", R"("w1=A,,B": "" is no name of a gate)"},
-      {"w1=A=on", R"("w1=A=on": gate A is "on", must be true or false)"},
-      {"w1=A,A=false", R"("w1=A,A=false": gate A is given twice)"},
-      {"w1=A/x",
-       R"("w1=A/x": version "x": 1 numbers, must be 2 or 3; it looks like 1.37.0 or v1.37.0-rc.1)"},
-  };
-  for (const auto& [text, problem] : problems) {
-    const auto parsed = NodeChange::parse(text);
-    ASSERT_FALSE(parsed) << text;
-    EXPECT_EQ(parsed.error().message, problem + form);
-  }
-}
-
 TEST(Requirements, AreShownInWords) {
   EXPECT_EQ(requirements_text(*extension_registry().requirements("VolumeBindMountOptions")),
             "gate VolumeBindMountOptions, runtime feature MountOptions");
   EXPECT_EQ(requirements_text(
                 *extension_registry().requirements("InPlacePodVerticalScalingExclusiveCPUs")),
             "gate InPlacePodVerticalScalingExclusiveCPUs, cpuManagerPolicy static");
-}
-
-// What a kubelet v1.37.0 with its default gates was seen to declare.
-TEST(KubeletDefaults, AreThoseOfARecordedNode) {
-  const Registry& registry = extension_registry();
-  for (const std::string text : {"1.37.0", "v1.37.2", "1.37.0-rc.1"}) {
-    const NodeConfiguration node{.gates = *kubelet_default_gates(version(text)),
-                                 .version = version(text)};
-    EXPECT_EQ(text_of(registry, registry.discover(node)),
-              "ExtendWebSocketsToKubelet, InPlacePodLevelResourcesVerticalScaling, "
-              "InPlacePodVerticalScalingInitContainers, RestartAllContainersOnContainerExits");
-  }
-  EXPECT_FALSE(kubelet_default_gates(version("1.36.5")));
-  EXPECT_FALSE(kubelet_default_gates(version("1.38.0-alpha.0")));
 }
 
 }  // namespace

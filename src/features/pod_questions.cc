@@ -17,37 +17,18 @@ namespace {
 
 namespace json = boost::json;
 
-// The member, or an empty object or list where there is none of that type.
-const json::object& object_in(const json::object& object, std::string_view key) {
-  static const json::object kNothing;
-  const json::value* found = field(object, key);
-  return found != nullptr && found->is_object() ? found->get_object() : kNothing;
-}
-
-const json::array& list_in(const json::object& object, std::string_view key) {
-  static const json::array kNothing;
-  const json::value* found = field(object, key);
-  return found != nullptr && found->is_array() ? found->get_array() : kNothing;
-}
-
-std::string_view text_in(const json::object& object, std::string_view key) {
-  const json::value* found = field(object, key);
-  return found != nullptr && found->is_string() ? std::string_view(found->get_string())
-                                                : std::string_view();
-}
-
 std::optional<bool> flag_in(const json::object& object, std::string_view key) {
   const json::value* found = field(object, key);
   if (found == nullptr || !found->is_bool()) return std::nullopt;
   return found->get_bool();
 }
 
-const json::object& spec_of(const Pod& pod) { return object_in(pod.raw, "spec"); }
+const json::object& spec_of(const Pod& pod) { return object_or_empty(pod.raw, "spec"); }
 
 // Whether `question` holds for an object of the list.
 template <typename Question>
 bool any_in(const json::object& parent, std::string_view key, const Question& question) {
-  return std::ranges::any_of(list_in(parent, key), [&question](const json::value& item) {
+  return std::ranges::any_of(list_or_empty(parent, key), [&question](const json::value& item) {
     return item.is_object() && question(item.get_object());
   });
 }
@@ -61,7 +42,8 @@ bool any_container(const Pod& pod, std::initializer_list<std::string_view> lists
 
 bool lists_assigned_item(const json::object& downward_api) {
   return any_in(downward_api, "items", [](const json::object& item) {
-    return text_in(object_in(item, "resourceFieldRef"), "resource").starts_with("assigned.");
+    return text_or_empty(object_or_empty(item, "resourceFieldRef"), "resource")
+        .starts_with("assigned.");
   });
 }
 
@@ -69,7 +51,7 @@ bool lists_assigned_item(const json::object& downward_api) {
 // byte of a quantity. A number and the same in quotes are one spelling.
 json::object spelling_of(const json::object& container) {
   json::object spelling;
-  for (const auto& [kind, amounts] : object_in(container, "resources")) {
+  for (const auto& [kind, amounts] : object_or_empty(container, "resources")) {
     if (!amounts.is_object()) continue;
     json::object& texts = spelling[kind].emplace_object();
     for (const auto& [resource, amount] : amounts.get_object()) {
@@ -81,14 +63,14 @@ json::object spelling_of(const json::object& container) {
 
 // Null where the pod came with fewer init containers, or without JSON.
 const json::object* raw_init_container(const Pod& pod, std::size_t index) {
-  const json::array& list = list_in(spec_of(pod), "initContainers");
+  const json::array& list = list_or_empty(spec_of(pod), "initContainers");
   return index < list.size() ? list[index].if_object() : nullptr;
 }
 
 // The memory-backed volume of that name and its size limit; no value for other volumes
 // and for one without a limit that can be read.
 std::optional<Quantity> memory_limit(const json::object& volume) {
-  const json::object& empty_dir = object_in(volume, "emptyDir");
+  const json::object& empty_dir = object_or_empty(volume, "emptyDir");
   const json::value* limit = field(empty_dir, "sizeLimit");
   if (limit == nullptr) return std::nullopt;
   auto quantity = quantity_of(*limit);
@@ -97,7 +79,7 @@ std::optional<Quantity> memory_limit(const json::object& volume) {
 }
 
 bool is_memory_backed(const json::object& volume) {
-  return text_in(object_in(volume, "emptyDir"), "medium") == "Memory";
+  return text_or_empty(object_or_empty(volume, "emptyDir"), "medium") == "Memory";
 }
 
 }  // namespace
@@ -105,7 +87,7 @@ bool is_memory_backed(const json::object& volume) {
 bool restarts_all_containers(const Pod& pod) {
   return any_container(pod, {"containers", "initContainers"}, [](const json::object& container) {
     return any_in(container, "restartPolicyRules", [](const json::object& rule) {
-      return text_in(rule, "action") == "RestartAllContainers";
+      return text_or_empty(rule, "action") == "RestartAllContainers";
     });
   });
 }
@@ -119,16 +101,16 @@ bool has_bind_mount_options(const Pod& pod) {
   return any_container(pod, {"containers", "initContainers", "ephemeralContainers"},
                        [](const json::object& container) {
                          return any_in(container, "volumeMounts", [](const json::object& mount) {
-                           return !list_in(mount, "bindMountOptions").empty();
+                           return !list_or_empty(mount, "bindMountOptions").empty();
                          });
                        });
 }
 
 bool asks_for_assigned_resources(const Pod& pod) {
   return any_in(spec_of(pod), "volumes", [](const json::object& volume) {
-    return lists_assigned_item(object_in(volume, "downwardAPI")) ||
-           any_in(object_in(volume, "projected"), "sources", [](const json::object& source) {
-             return lists_assigned_item(object_in(source, "downwardAPI"));
+    return lists_assigned_item(object_or_empty(volume, "downwardAPI")) ||
+           any_in(object_or_empty(volume, "projected"), "sources", [](const json::object& source) {
+             return lists_assigned_item(object_or_empty(source, "downwardAPI"));
            });
   });
 }
@@ -154,14 +136,15 @@ bool changes_init_container_resources(const Pod& old_pod, const Pod& new_pod) {
 
 bool changes_memory_volume_size(const Pod& old_pod, const Pod& new_pod) {
   const json::object& old_spec = spec_of(old_pod);
-  if (list_in(old_spec, "volumes").size() != list_in(spec_of(new_pod), "volumes").size()) {
+  if (list_or_empty(old_spec, "volumes").size() !=
+      list_or_empty(spec_of(new_pod), "volumes").size()) {
     return false;
   }
   return any_in(spec_of(new_pod), "volumes", [&old_spec](const json::object& volume) {
     const auto wanted = is_memory_backed(volume) ? memory_limit(volume) : std::nullopt;
     if (!wanted) return false;
     return any_in(old_spec, "volumes", [&](const json::object& before) {
-      if (text_in(before, "name") != text_in(volume, "name")) return false;
+      if (text_or_empty(before, "name") != text_or_empty(volume, "name")) return false;
       const auto limit = memory_limit(before);
       return limit && *limit != *wanted;
     });

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "pod/feature_name.h"
+#include "pod/json_field.h"
+
 namespace corehold {
 namespace {
 
@@ -28,6 +31,20 @@ Error refused(const Feature& feature, std::string_view problem) {
   return Error{Code::kInvalid, fmt::format("feature {}: {}", feature.name, problem)};
 }
 
+Result<void> check_gates(const Feature& feature) {
+  const auto& gates = feature.requirements.gates;
+  if (gates.empty()) return refused(feature, "must have at least one feature gate");
+  for (auto gate = gates.begin(); gate != gates.end(); ++gate) {
+    if (!feature_name_problem(*gate).empty()) {
+      return refused(feature, fmt::format("{} is no name of a gate", shown(*gate)));
+    }
+    if (std::find(gates.begin(), gate, *gate) != gate) {
+      return refused(feature, fmt::format("gate {} is given twice", *gate));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Registry> Registry::of(std::vector<Feature> features) {
@@ -39,9 +56,7 @@ Result<Registry> Registry::of(std::vector<Feature> features) {
   for (std::size_t i = 0; i < features.size(); ++i) {
     const Feature& feature = features[i];
     TRY(check_feature_name(feature.name));
-    if (feature.requirements.gates.empty()) {
-      return refused(feature, "must have at least one feature gate");
-    }
+    TRY(check_gates(feature));
     if (i > 0 && features[i - 1].name == feature.name) return refused(feature, "registered twice");
   }
   Registry registry;

@@ -21,8 +21,8 @@ namespace corehold {
 class Registry {
  public:
   // Fails with kInvalid, naming the feature, for one without a gate (what a node declares
-  // is temporary, as gates are), with a bad name or registered twice, and for more than
-  // FeatureSet::kCapacity.
+  // is temporary, as gates are), with a bad name, its own or a gate's, or registered twice,
+  // or with a gate twice, and for more than FeatureSet::kCapacity.
   static Result<Registry> of(std::vector<Feature> features);
 
   std::span<const Feature> features() const { return features_; }

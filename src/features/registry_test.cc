@@ -26,6 +26,15 @@ TEST(Registry, RefusesAFeatureWithoutAGate) {
       "feature B: must have at least one feature gate");
 }
 
+TEST(Registry, RefusesGatesWithoutANameAndGivenTwice) {
+  EXPECT_EQ(refusal({{.name = "B", .requirements = {.gates = {""}}}}),
+            "feature B: \"\" is no name of a gate");
+  EXPECT_EQ(refusal({{.name = "B", .requirements = {.gates = {"G", "g"}}}}),
+            "feature B: \"g\" is no name of a gate");
+  EXPECT_EQ(refusal({{.name = "B", .requirements = {.gates = {"G", "H", "G"}}}}),
+            "feature B: gate G is given twice");
+}
+
 TEST(Registry, RefusesAFeatureRegisteredTwice) {
   EXPECT_EQ(refusal({feature("A"), feature("B"), feature("A")}), "feature A: registered twice");
 }
@@ -38,9 +47,10 @@ TEST(Registry, RefusesBadNames) {
        {"", "alpha", "A_B", "A-B", "A/", "/A", "A//B", "1A", "A/1b", "\u00c4"}) {
     EXPECT_EQ(refusal({feature(name)}), fmt::format("invalid feature name \"{}\": {}", name, form));
   }
+  EXPECT_EQ(refusal({feature("A\x1b[2J")}), "invalid feature name \"A\\x1b[2J\": " + form);
   EXPECT_EQ(refusal({feature(std::string(254, 'A'))}),
-            "invalid feature name \"" + std::string(254, 'A') +
-                "\": must be no more than 253 characters");
+            "invalid feature name \"" + std::string(64, 'A') +
+                "\"... (254 characters): must be no more than 253 characters");
   for (const std::string name : {"A", "A1", "A/b", "A/bC/D1", "AB/C2d"}) {
     EXPECT_EQ(refusal({feature(name)}), "accepted");
   }

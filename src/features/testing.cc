@@ -38,4 +38,10 @@ Pod restart_all_pod() {
       {"action":"RestartAllContainers","exitCodes":{"operator":"In","values":[42]}}]}]})");
 }
 
+Pod assigned_cpus_pod() {
+  return pod_with_spec(
+      R"({"containers":[{"name":"c"}],"volumes":[{"name":"v","downwardAPI":{"items":[{"path":"p",
+          "resourceFieldRef":{"containerName":"c","resource":"assigned.cpuset"}}]}}]})");
+}
+
 }  // namespace corehold

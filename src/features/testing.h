@@ -22,5 +22,7 @@ std::string text_of(const Registry& registry, const FeatureSet& set);
 // A feature, and a pod that needs it to run.
 inline const std::string kRestart = "RestartAllContainersOnContainerExits";
 Pod restart_all_pod();
+// A pod that asks for assigned.cpuset in a volume.
+Pod assigned_cpus_pod();
 
 }  // namespace corehold

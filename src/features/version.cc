@@ -61,8 +61,9 @@ std::strong_ordering compare_identifiers(const std::string& left, const std::str
 
 Result<Version> Version::parse(std::string_view text) {
   const auto refused = [text](std::string_view problem) {
-    return Error{Code::kInvalid, fmt::format("version {}: {}; it looks like 1.37.0 or v1.37.0-rc.1",
-                                             shown(text), problem)};
+    return Error{Code::kInvalid,
+                 fmt::format("{} is no version{}; write it as 1.37.0 or v1.37.0-rc.1", shown(text),
+                             problem)};
   };
   Version version;
   version.text_ = std::string(text);
@@ -73,27 +74,30 @@ Result<Version> Version::parse(std::string_view text) {
   const bool has_pre_release = rest.find('-') != std::string_view::npos;
   const std::string_view pre_release = cut(rest, '-');
   version.numbers_ = parts_of(rest);
-  if (version.numbers_.size() < 2 || version.numbers_.size() > 3) {
-    return refused(fmt::format("{} numbers, must be 2 or 3", version.numbers_.size()));
+  if (!is_number(version.numbers_.front())) return refused("");
+  if (version.numbers_.size() < 2) return refused(": one number, must be two or three");
+  if (version.numbers_.size() > 3) {
+    return refused(fmt::format(": {} numbers, must be two or three", version.numbers_.size()));
   }
   version.numbers_.resize(3, "0");
   for (const std::string& number : version.numbers_) {
-    if (!is_number(number)) return refused(fmt::format("{} is not a number", shown(number)));
+    if (!is_number(number)) return refused(fmt::format(": {} is not a number", shown(number)));
     if (number.size() > 1 && number.front() == '0') {
-      return refused(fmt::format("{} has a leading zero", shown(number)));
+      return refused(fmt::format(": {} has a leading zero", shown(number)));
     }
   }
   if (has_pre_release) version.pre_release_ = parts_of(pre_release);
   for (const std::string& part : version.pre_release_) {
-    if (!is_identifier(part)) return refused(fmt::format("bad pre-release {}", shown(pre_release)));
+    if (!is_identifier(part))
+      return refused(fmt::format(": bad pre-release {}", shown(pre_release)));
     if (is_number(part) && part.size() > 1 && part.front() == '0') {
-      return refused(fmt::format("{} has a leading zero", shown(part)));
+      return refused(fmt::format(": {} has a leading zero", shown(part)));
     }
   }
   if (has_build) {
     const std::vector<std::string> parts = parts_of(build);
     if (!std::all_of(parts.begin(), parts.end(), is_identifier)) {
-      return refused(fmt::format("bad build {}", shown(build)));
+      return refused(fmt::format(": bad build {}", shown(build)));
     }
   }
   return version;

@@ -48,23 +48,25 @@ TEST(Version, ComparesNumbersLongerThanAnyMachineWord) {
 
 TEST(Version, NamesWhatIsWrong) {
   const std::map<std::string, std::string> problems = {
-      {"", R"(version "": 1 numbers, must be 2 or 3)"},
-      {"1", R"(version "1": 1 numbers, must be 2 or 3)"},
-      {"1.2.3.4", R"(version "1.2.3.4": 4 numbers, must be 2 or 3)"},
-      {"1.x.0", R"(version "1.x.0": "x" is not a number)"},
-      {"1..0", R"(version "1..0": "" is not a number)"},
-      {"1.037.0", R"(version "1.037.0": "037" has a leading zero)"},
-      {"1.37.0-", R"(version "1.37.0-": bad pre-release "")"},
-      {"1.37.0-a..b", R"(version "1.37.0-a..b": bad pre-release "a..b")"},
-      {"1.37.0-rc.01", R"(version "1.37.0-rc.01": "01" has a leading zero)"},
-      {"1.37.0+", R"(version "1.37.0+": bad build "")"},
-      {"1.37.0+a_b", R"(version "1.37.0+a_b": bad build "a_b")"},
+      {"", R"("" is no version)"},
+      {"banana", R"("banana" is no version)"},
+      {"corehold-v0.1.0", R"("corehold-v0.1.0" is no version)"},
+      {"1", R"("1" is no version: one number, must be two or three)"},
+      {"1.2.3.4", R"("1.2.3.4" is no version: 4 numbers, must be two or three)"},
+      {"1.x.0", R"("1.x.0" is no version: "x" is not a number)"},
+      {"1..0", R"("1..0" is no version: "" is not a number)"},
+      {"1.037.0", R"("1.037.0" is no version: "037" has a leading zero)"},
+      {"1.37.0-", R"("1.37.0-" is no version: bad pre-release "")"},
+      {"1.37.0-a..b", R"("1.37.0-a..b" is no version: bad pre-release "a..b")"},
+      {"1.37.0-rc.01", R"("1.37.0-rc.01" is no version: "01" has a leading zero)"},
+      {"1.37.0+", R"("1.37.0+" is no version: bad build "")"},
+      {"1.37.0+a_b", R"("1.37.0+a_b" is no version: bad build "a_b")"},
   };
   for (const auto& [text, problem] : problems) {
     const auto parsed = Version::parse(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, Code::kInvalid);
-    EXPECT_EQ(parsed.error().message, problem + "; it looks like 1.37.0 or v1.37.0-rc.1");
+    EXPECT_EQ(parsed.error().message, problem + "; write it as 1.37.0 or v1.37.0-rc.1");
   }
 }
 

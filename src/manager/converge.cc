@@ -81,11 +81,12 @@ void converge(Turn& turn) {
   // of a wish is the same after a crash.
   tell_pods(turn);
   // What the files have said already, nobody will say again.
-  if (delay_shrinks(turn)) {
+  while (delay_shrinks(turn)) {
     place_pods(turn);
     tell_pods(turn);
   }
   complete_resizes(turn);
+  start_over(turn);
   save_pods(turn);
   set_cpusets(turn);
   start_containers(turn);

@@ -404,7 +404,9 @@ TEST_F(DelayTest, WithTheGateOffTheResizeIsRefusedAndNothingMoves) {
   const State before = node_.node().durable;
   node_.rules().resize.exclusive_cpus = false;
   node_.rules().scale_delay = {};
-  node_.restart();
+  const std::vector<std::string> done = node_.restart();
+  EXPECT_THAT(done, Contains("podinfo db main=2-7"));
+  EXPECT_THAT(done, Not(Contains("podinfo db main=2-5")));
   EXPECT_EQ(node_.pod("db").resize.verdict, ResizeVerdict::kInfeasible);
   EXPECT_THAT(node_.pod("db").resize.message, HasSubstr("InPlacePodVerticalScalingExclusiveCPUs"));
   EXPECT_FALSE(is_resizing(record()));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "pod/restart_rules.h"
+
 namespace corehold {
 namespace {
 
@@ -21,11 +23,12 @@ bool has_succeeded(const PodRecord& record, const std::string& name) {
   return found != nullptr && found->ended && found->last_exit && found->last_exit->code == 0;
 }
 
-// A sidecar holds up what comes after it only until it has run for the first time.
+// A sidecar holds up what comes after it only until it has run once since the pod started (over).
 bool has_run(const PodState& pod, const std::string& name) {
   if (pod.containers.at(name).stage == Stage::kRunning) return true;
   const ContainerRecord* found = record_of(pod.record, name);
-  return found != nullptr && found->last_exit && found->last_exit->reason != "StartError";
+  return found != nullptr && found->last_exit && found->exits > found->began &&
+         found->last_exit->reason != "StartError";
 }
 
 // The CPUs that are the container's own by what is durable, less those that it has given up.
@@ -89,11 +92,12 @@ ContainerState* find_container(NodeState& node, const ContainerRef& ref) {
 bool restarts(const PodRecord& record, const Container& container, int code) {
   if (is_run(record.source)) return false;
   if (container.kind == Container::Kind::kSidecar) return true;
+  if (container.kind == Container::Kind::kInit && code == 0) return false;
+  if (restart_action(record.pod, container, code) == RestartAction::kRestart) return true;
   const std::string& policy =
       container.restart_policy.empty() ? record.pod.restart_policy : container.restart_policy;
   if (policy == "Never") return false;
-  if (policy == "OnFailure" || container.kind == Container::Kind::kInit) return code != 0;
-  return true;
+  return policy != "OnFailure" || code != 0;
 }
 
 bool has_failed_init(const PodRecord& record) {
@@ -108,6 +112,14 @@ bool have_apps_ended(const PodRecord& record) {
   const auto& apps = record.pod.containers;
   return std::all_of(apps.begin(), apps.end(),
                      [&](const Container& container) { return has_ended(record, container.name); });
+}
+
+bool has_all_cpus(const NodeState& node, const PodState& pod) {
+  return std::all_of(pod.containers.begin(), pod.containers.end(), [&](const auto& entry) {
+    const auto& [name, state] = entry;
+    return state.exclusive == 0 || pod.record.containers.at(name).ended ||
+           node.bookings.cpus.find({pod.record.pod.uid, name}) != nullptr;
+  });
 }
 
 bool is_stopping(const PodState& pod) {

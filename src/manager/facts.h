@@ -23,13 +23,17 @@ bool is_being_placed(const NodeState& node, const std::string& uid);
 PodState* find_pod(NodeState& node, const std::string& uid);
 ContainerState* find_container(NodeState& node, const ContainerRef& ref);
 
-// Whether the container is to run again after it has ended with this code.
+// Whether the container is to run again after it has ended with this code, by its rules or its
+// policy.
 bool restarts(const PodRecord& record, const Container& container, int code);
 
 // An init container has failed and will not be tried again, so nothing else starts.
 bool has_failed_init(const PodRecord& record);
 // All containers but init containers and sidecars have ended for good.
 bool have_apps_ended(const PodRecord& record);
+
+// Every container that is entitled to CPUs of its own and may run again holds some.
+bool has_all_cpus(const NodeState& node, const PodState& pod);
 
 // Nothing of the pod is to start any more and what runs is to stop.
 bool is_stopping(const PodState& pod);

@@ -9,6 +9,7 @@
 #include "manager/facts.h"
 #include "manager/saving.h"
 #include "manager/taking.h"
+#include "pod/restart_rules.h"
 
 namespace corehold {
 namespace {
@@ -83,7 +84,8 @@ void signal(Turn& turn, const ContainerRef& ref, ContainerState& state, StopSign
 }
 
 void arm_kill_timer(Turn& turn, const std::string& uid, PodState& pod) {
-  const auto grace = pod.stored_deletion.grace;
+  // Who is to start over is not given time.
+  const auto grace = is_stopping(pod) ? pod.stored_deletion.grace : std::chrono::seconds{};
   if (pod.stopping_since && pod.kill_after <= grace) return;
   if (!pod.stopping_since) {
     const bool deleted = pod.stored_deletion.at != WallTime{};
@@ -118,12 +120,16 @@ std::vector<std::string> next_to_stop(const PodState& pod) {
   return names;
 }
 
+void end_stopping(Turn& turn, const std::string& uid, PodState& pod) {
+  if (!pod.stopping_since) return;
+  turn.emit(CancelTimer{{TimerKey::Kind::kKill, {uid, ""}}});
+  pod.stopping_since.reset();
+  pod.killing = false;
+}
+
 void stop_of_pod(Turn& turn, const std::string& uid, PodState& pod) {
   if (is_quiet(pod)) {
-    if (!pod.stopping_since) return;
-    turn.emit(CancelTimer{{TimerKey::Kind::kKill, {uid, ""}}});
-    pod.stopping_since.reset();
-    pod.killing = false;
+    end_stopping(turn, uid, pod);
     return;
   }
   arm_kill_timer(turn, uid, pod);
@@ -140,6 +146,26 @@ void stop_of_pod(Turn& turn, const std::string& uid, PodState& pod) {
     if (state.stage != Stage::kRunning || state.terminating) continue;
     signal(turn, {uid, name}, state, StopSignal::kTerminate);
   }
+}
+
+// Whether the end of the container has all of its pod started over.
+bool restarts_all(Turn& turn, const ContainerRef& ref, const PodState& pod, const Exit& exit) {
+  const Container& container = *pod.record.pod.find(ref.container);
+  if (restart_action(pod.record.pod, container, exit.code) != RestartAction::kRestartAll) {
+    return false;
+  }
+  if (turn.rules.restart_all) return true;
+  turn.warn(ref, "RestartRuleIgnored",
+            fmt::format("container {} has ended with {}, for which it has a rule to restart all "
+                        "containers; its restartPolicy counts instead, because gate "
+                        "RestartAllContainersOnContainerExits is off",
+                        ref.container, exit.code));
+  return false;
+}
+
+void restart_all(Turn& turn, PodState& pod) {
+  pod.record.restart_all = {.under_way = true, .since = turn.now.wall};
+  for (auto& [name, record] : pod.record.containers) record.ended = false;
 }
 
 }  // namespace
@@ -159,9 +185,13 @@ void record_exit(Turn& turn, const ContainerRef& ref, Exit exit) {
   if (exit.started_at == WallTime{}) exit.started_at = exit.finished_at;
   const bool resized = std::exchange(state.restarting, false);
   if (resized) turn.emit(CancelTimer{{TimerKey::Kind::kKill, ref}});
+  const bool stops = is_stopping(pod);
+  const bool is_asked_to = resized || pod.record.restart_all.under_way;
+  if (!stops && !is_asked_to && restarts_all(turn, ref, pod, exit)) restart_all(turn, pod);
+  if (is_asked_to && !resized && exit.code == kKilled) exit.reason = "RestartingAllContainers";
   const bool again =
-      !is_stopping(pod) &&
-      (resized || restarts(pod.record, *pod.record.pod.find(ref.container), exit.code));
+      !stops && (resized || pod.record.restart_all.under_way ||
+                 restarts(pod.record, *pod.record.pod.find(ref.container), exit.code));
   record.attempt = record.exits++;
   record.started_at = {};
   record.ended = !again;
@@ -177,7 +207,7 @@ void record_exit(Turn& turn, const ContainerRef& ref, Exit exit) {
   state.cpuset_failures = 0;
   state.taking.own.clear();
   mark_changed(pod);
-  if (again && !resized) back_off(turn, ref, state, exit);
+  if (again && !is_asked_to) back_off(turn, ref, state, exit);
 }
 
 void on_started(Turn& turn, const ContainerStarted& command) {
@@ -242,17 +272,38 @@ void on_restart_timer(Turn& turn, const ContainerRef& ref) {
   turn.emit(StartTimer{.timer = {TimerKey::Kind::kKill, ref}, .after = kKillAgain});
 }
 
+void start_over(Turn& turn) {
+  for (auto& [uid, pod] : turn.node.pods) {
+    if (!pod.record.restart_all.under_way || !pod.saved || is_stopping(pod)) continue;
+    if (!is_quiet(pod)) continue;
+    end_stopping(turn, uid, pod);
+    pod.record.restart_all = {.under_way = false, .since = turn.now.wall};
+    for (auto& [name, record] : pod.record.containers) record.began = record.exits;
+    // An init container that has left its CPUs, be it that the gate was off then or that the
+    // checkpoint was lost, needs some again.
+    if (turn.rules.pins_cpus && !has_all_cpus(turn.node, pod)) {
+      pod.admitted = false;
+      pod.tried = 0;
+      ++pod.version.texts;  // its files have to say which
+    }
+    mark_changed(pod);
+  }
+}
+
 void start_containers(Turn& turn) {
   if (turn.rules.pins_cpus && turn.node.saved_revision == 0) return;
   for (auto& [uid, pod] : turn.node.pods) {
     if (!pod.admitted || !pod.saved || is_stopping(pod)) continue;
+    if (pod.record.restart_all.under_way) continue;
     start_of_pod(turn, uid, pod);
   }
 }
 
 void stop_containers(Turn& turn) {
   for (auto& [uid, pod] : turn.node.pods) {
-    if (is_stopping(pod)) stop_of_pod(turn, uid, pod);
+    // Nobody is killed to start over before it is on record: a new agent goes on from there.
+    const bool restarts = pod.record.restart_all.under_way && pod.saved;
+    if (is_stopping(pod) || restarts) stop_of_pod(turn, uid, pod);
   }
 }
 

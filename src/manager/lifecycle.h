@@ -24,6 +24,8 @@ void record_exit(Turn& turn, const ContainerRef& ref, Exit exit);
 // Nobody knows how it ended.
 Exit unknown_exit();
 
+// Pods of which all containers have stopped to be restarted start over.
+void start_over(Turn& turn);
 void start_containers(Turn& turn);
 void stop_containers(Turn& turn);
 // Has the runtime forget containers that have ended for good, once that is on record.

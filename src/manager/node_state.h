@@ -48,6 +48,7 @@ struct Exit {
 struct ContainerRecord {
   int attempt = 0;     // runs started so far are attempts 0 to this one
   int exits = 0;       // attempts whose end is on record: all before this one; the next to run
+  int began = 0;       // the attempt with which the pod last started over
   bool ended = false;  // will not run again
   std::optional<Exit> last_exit{};
   WallTime started_at{};  // of the attempt that runs; zero: none
@@ -66,6 +67,15 @@ struct ResizeWish {
   bool operator==(const ResizeWish&) const = default;
 };
 
+// A restart of all containers of a pod, because a rule of one of them asked for it: all are
+// stopped, then the pod starts over.
+struct RestartAll {
+  bool under_way = false;  // until all have stopped
+  WallTime since{};        // that it is, or is not; zero: there was none yet
+
+  bool operator==(const RestartAll&) const = default;
+};
+
 // What the store keeps of one pod. record_json.h has its bytes.
 struct PodRecord {
   Pod pod{};  // with the resources that it has been granted
@@ -79,6 +89,7 @@ struct PodRecord {
   std::chrono::seconds grace{};  // between being asked to stop and being killed
   WallTime started_at{};         // when it was admitted, or refused for good; zero: not yet
   std::map<std::string, ContainerRecord> containers{};  // by name
+  RestartAll restart_all{};
   // The memory and devices it holds, to book them again after a restart.
   std::map<std::string, MemoryHolding> memory{};   // by container
   std::map<std::string, DeviceHolding> devices{};  // by container

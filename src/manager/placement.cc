@@ -7,6 +7,7 @@
 
 #include "base/code.h"
 #include "features/match.h"
+#include "features/pod_questions.h"
 #include "manager/admission_counts.h"
 #include "manager/facts.h"
 #include "manager/resize_course.h"
@@ -32,13 +33,15 @@ void release_pod(Turn& turn, const std::string& uid, PodState& pod) {
   pod.admitted = false;
 }
 
-// An init container leaves what no other container of its pod uses.
+// An init container leaves what no other container of its pod uses, unless it may have to run
+// again.
 void release_ended_inits(Turn& turn, const std::string& uid, const PodState& pod) {
   State& cpus = turn.node.bookings.cpus;
   for (const Container& container : pod.record.pod.init_containers) {
     const ContainerRef ref{uid, container.name};
     if (container.kind != Container::Kind::kInit || cpus.find(ref) == nullptr) continue;
     if (!pod.record.containers.at(container.name).ended) continue;
+    if (turn.rules.restart_all && restarts_all_containers(pod.record.pod)) continue;
     apply(cpus, turn.rules.admission.policy.release(cpus, ref));
     ++turn.node.revision;
     ++turn.node.freed;

@@ -34,6 +34,7 @@ json::object to_json(const ContainerRecord& record) {
                       {"exits", record.exits},
                       {"ended", record.ended},
                       {"startedAt", record.started_at.count()}};
+  if (record.began != 0) object["began"] = record.began;
   if (record.last_exit) object["lastExit"] = to_json(*record.last_exit);
   if (record.actual) object["actual"] = to_json(*record.actual);
   return object;
@@ -64,6 +65,10 @@ json::object objects_of(const Map& map) {
 
 json::object to_json(const ResizeWish& wish) {
   return {{"since", wish.since.count()}, {"resources", objects_of(wish.resources)}};
+}
+
+json::object to_json(const RestartAll& restart) {
+  return {{"underWay", restart.under_way}, {"since", restart.since.count()}};
 }
 
 // Fields of one object, by their path.
@@ -138,6 +143,7 @@ Result<Exit> read_exit(const Reader& reader) {
 Result<ContainerRecord> read_container(const Reader& reader) {
   ContainerRecord record{.attempt = TRY(reader.integer("attempt")),
                          .exits = TRY(reader.integer("exits")),
+                         .began = TRY(reader.integer("began")),
                          .ended = TRY(reader.boolean("ended")),
                          .started_at = TRY(reader.time("startedAt"))};
   const json::object* exit = TRY(object_field(reader.object(), reader.path(), "lastExit"));
@@ -157,6 +163,11 @@ Result<ResizeWish> read_wish(const Reader& reader) {
   wish.since = TRY(reader.time("since"));
   wish.resources = TRY(reader.map<Resources>("resources", read_resources));
   return wish;
+}
+
+Result<RestartAll> read_restart_all(const Reader& reader) {
+  return RestartAll{.under_way = TRY(reader.boolean("underWay")),
+                    .since = TRY(reader.time("since"))};
 }
 
 Result<MemoryHolding> read_memory(const Reader& reader) {
@@ -218,6 +229,9 @@ Result<PodRecord> read_fields(const json::object& object) {
   record.message = TRY(reader.text("message"));
   record.failed = TRY(reader.boolean("failed"));
   record.resize_began_at = TRY(reader.time("resizeBeganAt"));
+  const json::object* restart = TRY(object_field(object, Path(), "restartAll"));
+  if (restart != nullptr)
+    record.restart_all = TRY(read_restart_all(Reader(*restart, Path() / "restartAll")));
   const json::object* wish = TRY(object_field(object, Path(), "wish"));
   if (wish != nullptr) record.wish = TRY(read_wish(Reader(*wish, Path() / "wish")));
   return record;
@@ -257,6 +271,7 @@ std::string write_record(const PodRecord& record) {
                       {"failed", record.failed}};
   if (record.resize_began_at != WallTime{})
     object["resizeBeganAt"] = record.resize_began_at.count();
+  if (record.restart_all != RestartAll{}) object["restartAll"] = to_json(record.restart_all);
   if (record.wish) object["wish"] = to_json(*record.wish);
   return json::serialize(object);
 }

@@ -26,6 +26,7 @@ PodRecord full_record() {
       .started_at = milliseconds(1'700'000'000'500)};
   record.containers["setup"] = {.attempt = 2,
                                 .exits = 3,
+                                .began = 1,
                                 .ended = true,
                                 .last_exit = Exit{.code = 137,
                                                   .signal = 9,
@@ -42,6 +43,7 @@ PodRecord full_record() {
   record.resize_began_at = milliseconds(1'700'000'000'600);
   record.memory["main"] = {.nodes = nodes("0-1"), .bytes = {{"memory", std::int64_t{1} << 40}}};
   record.devices["main"] = {{"example.com/nic", {"nic0", "nic2"}}};
+  record.restart_all = {.under_way = true, .since = milliseconds(1'700'000'000'650)};
   record.reason = "Unschedulable";
   record.message = "not enough";
   record.failed = true;

@@ -145,14 +145,6 @@ void drop_strange_holdings(Turn& turn) {
   }
 }
 
-bool has_all_cpus(const Turn& turn, const PodState& pod) {
-  return std::all_of(pod.containers.begin(), pod.containers.end(), [&](const auto& entry) {
-    const auto& [name, state] = entry;
-    return state.exclusive == 0 || pod.record.containers.at(name).ended ||
-           turn.node.bookings.cpus.find({pod.record.pod.uid, name}) != nullptr;
-  });
-}
-
 // An admission that was under way starts again from the beginning.
 void withdraw(Turn& turn, PodState& pod) {
   turn.node.bookings =
@@ -172,7 +164,7 @@ void settle(Turn& turn, PodState& pod) {
     return;
   }
   const bool admitted = pod.record.started_at != WallTime{} || !is_quiet(pod);
-  if (admitted && has_all_cpus(turn, pod)) {
+  if (admitted && has_all_cpus(turn.node, pod)) {
     pod.admitted = true;
     if (pod.record.started_at != WallTime{}) return;
     pod.record.started_at = turn.now.wall;

@@ -214,6 +214,7 @@ void take_back(Turn& turn, PodState& pod) {
       list->insert_or_assign(std::string(kCpu), Quantity::of(*held));
     }
     if (kept.actual == resources) kept.actual.reset();
+    ++pod.version.grants;  // files may have told of the amount that it is not to have
   }
   entitle(turn.rules, pod);
   const WallTime since = record.wish ? record.wish->since : record.resize_began_at;

@@ -34,6 +34,7 @@ struct ManagerRules {
   std::chrono::milliseconds reconcile_period{10'000};
   ResizeGates resize{};
   std::chrono::milliseconds scale_delay{};  // between being told and losing CPUs
+  bool restart_all = false;                 // gate RestartAllContainersOnContainerExits
   std::optional<OwnFeatures> features{};    // no value: pods are not asked what they need
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "manager/facts.h"
 #include "manager/step.h"
 
 namespace corehold {
@@ -42,11 +43,65 @@ std::set<ContainerRef> init_containers(const NodeState& node) {
   return inits;
 }
 
+// What a container is to keep is in the books (invariants.h has its bounds) exactly as long as
+// its files, a timer or the runtime have still to come; so is its delay.
+void check_pending(const NodeState& node, const ContainerRef& ref, const PodState& pod,
+                   std::vector<std::string>& found) {
+  const ContainerState& state = pod.containers.at(ref.container);
+  const ContainerResize* shrink = shrink_of(pod, ref.container);
+  const Holding* holding = node.bookings.cpus.find(ref);
+  const auto kept = shrink == nullptr ? std::optional<CpuSet>() : shrink->after;
+  const auto pending = holding == nullptr ? std::optional<CpuSet>() : holding->pending;
+  const auto text = [](const std::optional<CpuSet>& cpus) { return cpus ? cpus->str() : "none"; };
+  // Bookings are ahead of a resize that begins once they are saved.
+  if (pending != kept && !node.resizing.contains(ref.pod)) {
+    found.push_back(fmt::format("container {} of pod {} is to keep CPUs {}, by the books {}",
+                                ref.container, ref.pod, text(kept), text(pending)));
+  }
+  if (state.shrink && kept != state.shrink->after) {
+    found.push_back(fmt::format("container {} of pod {} has a delay for CPUs {} and is to keep {}",
+                                ref.container, ref.pod, state.shrink->after.str(), text(kept)));
+  }
+}
+
+// Files list no CPU that the container has still to get, and none that it is about to lose.
+void check_told(const NodeState& node, const ContainerRef& ref, const PodState& pod,
+                std::vector<std::string>& found) {
+  const ContainerState& state = pod.containers.at(ref.container);
+  const Holding* holding = node.durable.find(ref);
+  if (!pod.told || pod.telling || pod.tell_waits || is_stopping(pod) || holding == nullptr) return;
+  const auto file = pod.told->find(ref.container);
+  if (file == pod.told->end()) return;
+  const CpuSet& listed = file->second.cpus;
+  const std::string list = fmt::format("the files of container {} of pod {} list CPUs {}",
+                                       ref.container, ref.pod, listed.str());
+  if (!listed.is_subset_of(holding->assigned)) {
+    found.push_back(fmt::format("{}, of which it holds {}", list, holding->assigned.str()));
+  }
+  const ContainerResize* shrink = shrink_of(pod, ref.container);
+  if (shrink != nullptr && !listed.is_subset_of(shrink->after)) {
+    found.push_back(fmt::format("{}, of which it is to keep {}", list, shrink->after.str()));
+  }
+  // Outside a resize, one that comes online again may take its time.
+  const bool is_resized = pod.record.containers.at(ref.container).actual.has_value();
+  if (state.stage != Stage::kRunning || state.strayed || !is_resized) return;
+  const CpuSet usable = may_run_on(state) | node.offline;
+  if (!listed.is_subset_of(usable)) {
+    found.push_back(fmt::format("{}, of which it may use {}", list, usable.str()));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> violations(const ManagerRules& rules, const NodeState& node) {
   std::vector<std::string> found;
   if (!rules.pins_cpus) return found;
+  for (const auto& [uid, pod] : node.pods) {
+    for (const auto& [name, container] : pod.containers) {
+      check_pending(node, {uid, name}, pod, found);
+      check_told(node, {uid, name}, pod, found);
+    }
+  }
   Rules with_inits = rules.invariants;
   with_inits.init_containers = init_containers(node);
   for (const State* state : {&node.bookings.cpus, &node.durable}) {

@@ -65,6 +65,24 @@ Result<std::string> string_field(const json::object& object, const Path& path,
   return std::string(found->get_string());
 }
 
+const json::object& object_or_empty(const json::object& object, std::string_view key) {
+  static const json::object kNothing;
+  const json::value* found = field(object, key);
+  return found != nullptr && found->is_object() ? found->get_object() : kNothing;
+}
+
+const json::array& list_or_empty(const json::object& object, std::string_view key) {
+  static const json::array kNothing;
+  const json::value* found = field(object, key);
+  return found != nullptr && found->is_array() ? found->get_array() : kNothing;
+}
+
+std::string_view text_or_empty(const json::object& object, std::string_view key) {
+  const json::value* found = field(object, key);
+  return found != nullptr && found->is_string() ? std::string_view(found->get_string())
+                                                : std::string_view();
+}
+
 Result<Quantity> quantity_of(const json::value& value) {
   if (const json::string* text = value.if_string()) {
     std::string_view trimmed = *text;

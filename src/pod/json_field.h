@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reading one field of a JSON object with the path to it for messages. As in the
-// Kubernetes API a field that is null counts as absent. For pod_json*.cc.
+// Kubernetes API a field that is null counts as absent.
 #pragma once
 
 #include <string>
@@ -51,6 +51,11 @@ Result<const boost::json::array*> array_field(const boost::json::object& object,
                                               std::string_view key);
 Result<std::string> string_field(const boost::json::object& object, const Path& path,
                                  std::string_view key);
+
+// Empty where there is none of that type: for those who only look.
+const boost::json::object& object_or_empty(const boost::json::object& object, std::string_view key);
+const boost::json::array& list_or_empty(const boost::json::object& object, std::string_view key);
+std::string_view text_or_empty(const boost::json::object& object, std::string_view key);
 
 // A string, or a number that JSON has not already rounded.
 Result<Quantity> quantity_of(const boost::json::value& value);

@@ -10,6 +10,11 @@
 #include "pod/yaml_document.h"
 
 namespace corehold {
+namespace {
+
+Error no_pod() { return Error{Code::kInvalid, "no pod in the text"}; }
+
+}  // namespace
 
 Result<std::vector<Pod>> parse_pods_yaml(std::string_view text) {
   std::vector<boost::json::value> documents = TRY(parse_yaml(text));
@@ -24,16 +29,21 @@ Result<std::vector<Pod>> parse_pods_yaml(std::string_view text) {
   return pods;
 }
 
-Result<std::vector<Pod>> read_manifest(std::string_view text) {
+Result<std::vector<Pod>> read_pod_list(std::string_view text) {
   // YAML in braces is nearly always JSON, which is read faster and more strictly.
   const std::size_t start = text.find_first_not_of(" \t\r\n");
-  const bool is_json = start != std::string_view::npos && text[start] == '{';
-  std::vector<Pod> pods = TRY(is_json ? parse_pods_json(text) : parse_pods_yaml(text));
-  if (pods.empty()) return Error{Code::kInvalid, "no pod in the text"};
+  if (start == std::string_view::npos) return no_pod();
+  std::vector<Pod> pods = TRY(text[start] == '{' ? parse_pods_json(text) : parse_pods_yaml(text));
   for (Pod& pod : pods) {
     set_defaults(pod);
     TRY(validate(pod));
   }
+  return pods;
+}
+
+Result<std::vector<Pod>> read_manifest(std::string_view text) {
+  std::vector<Pod> pods = TRY(read_pod_list(text));
+  if (pods.empty()) return no_pod();
   return pods;
 }
 

@@ -20,4 +20,8 @@ Result<std::vector<Pod>> parse_pods_yaml(std::string_view text);
 // and validated. A text without any pod is an error: nobody asks for nothing.
 Result<std::vector<Pod>> read_manifest(std::string_view text);
 
+// The same for a list that a program printed, which may have no items; only a text with
+// nothing in it is an error.
+Result<std::vector<Pod>> read_pod_list(std::string_view text);
+
 }  // namespace corehold

@@ -2,6 +2,7 @@
 #include "pod/podinfo_request.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -42,9 +43,10 @@ Result<std::optional<std::string>> podinfo_directory(
 }
 
 bool hides_podinfo(std::string_view mount_path, std::string_view directory) {
-  while (mount_path.size() > 1 && mount_path.ends_with('/')) mount_path.remove_suffix(1);
-  if (!mount_path.starts_with(directory)) return false;
-  return mount_path.size() == directory.size() || mount_path[directory.size()] == '/';
+  // As it is written: what links inside a container point to is not known.
+  const std::string path = std::filesystem::path(mount_path).lexically_normal().string();
+  if (!path.starts_with(directory)) return false;
+  return path.size() == directory.size() || path[directory.size()] == '/';
 }
 
 }  // namespace corehold

@@ -28,6 +28,9 @@ TEST(PodInfoRequest, HidesAndIsHiddenByAVolumeThereOrBelow) {
   EXPECT_TRUE(hides_podinfo("/etc/podinfo", "/etc/podinfo"));
   EXPECT_TRUE(hides_podinfo("/etc/podinfo/", "/etc/podinfo"));
   EXPECT_TRUE(hides_podinfo("/etc/podinfo/more", "/etc/podinfo"));
+  EXPECT_TRUE(hides_podinfo("/etc//podinfo", "/etc/podinfo"));
+  EXPECT_TRUE(hides_podinfo("/etc/./podinfo/x/..", "/etc/podinfo"));
+  EXPECT_FALSE(hides_podinfo("/etc/podinfo/..", "/etc/podinfo"));
   EXPECT_FALSE(hides_podinfo("/etc/podinfos", "/etc/podinfo"));
   EXPECT_FALSE(hides_podinfo("/etc", "/etc/podinfo")) << "it is mounted first, and these inside";
   EXPECT_FALSE(hides_podinfo("/", "/etc/podinfo"));

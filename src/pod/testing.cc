@@ -3,6 +3,8 @@
 
 #include <sstream>
 
+#include "pod/pod_json.h"
+
 namespace corehold {
 namespace {
 
@@ -51,6 +53,23 @@ Pod pod_of(std::string_view name, const std::vector<std::string>& containers) {
   set_defaults(pod);
   CHECK(validate(pod).has_value());
   return pod;
+}
+
+void add_restart_rule(Pod& pod, std::string_view container, int code, std::string_view action) {
+  namespace json = boost::json;
+  pod.raw = to_json(pod);
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    json::value* items = pod.raw.at("spec").as_object().if_contains(list);
+    if (items == nullptr) continue;
+    for (json::value& item : items->as_array()) {
+      json::object& object = item.as_object();
+      if (object.at("name").as_string() != container) continue;
+      json::value& rules = object["restartPolicyRules"];
+      if (!rules.is_array()) rules.emplace_array();
+      rules.as_array().push_back(json::object{
+          {"action", action}, {"exitCodes", json::object{{"operator", "In"}, {"values", {code}}}}});
+    }
+  }
 }
 
 }  // namespace corehold

@@ -17,4 +17,8 @@ namespace corehold {
 // REQUIRES: well-formed lines.
 Pod pod_of(std::string_view name, const std::vector<std::string>& containers);
 
+// Gives a container of such a pod a rule: when it ends with this code, it wants that action.
+// REQUIRES: the pod has the container.
+void add_restart_rule(Pod& pod, std::string_view container, int code, std::string_view action);
+
 }  // namespace corehold

@@ -4,10 +4,12 @@
 // agent brings the machine to rest with every promise kept, nothing that ran restarted,
 // no pod and no CPU lost.
 #include <cstdio>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "pod/restart_rules.h"
 #include "sim/story.h"
 
 namespace corehold {
@@ -22,8 +24,23 @@ struct Counts {
   std::uint64_t recoveries = 0;  // of conditions of the machine that differ
   std::uint64_t adopted = 0;     // containers that ran at a crash
   std::uint64_t resizes = 0;     // of pods that were being resized at a crash, or waited for it
+  std::uint64_t restarts = 0;    // of all containers of a pod, that were under way
   std::uint64_t commands = 0;
 };
+
+// Whether all containers of the pod are to start over, on record or not yet.
+bool is_starting_over(const World& world, const PodRecord& record) {
+  if (record.restart_all.under_way) return true;
+  if (!world.rules().restart_all) return false;
+  for (const auto& [ref, container] : world.machine().containers()) {
+    if (ref.pod != record.pod.uid || container.running || !container.exit) continue;
+    if (container.attempt < record.containers.at(ref.container).exits) continue;
+    const Container& spec = *record.pod.find(ref.container);
+    const auto action = restart_action(record.pod, spec, container.exit->code);
+    if (action == RestartAction::kRestartAll) return true;
+  }
+  return false;
+}
 
 // What a new agent makes of the machine. Empty: all is well.
 std::vector<std::string> recover(Story story, Counts& counts) {
@@ -31,9 +48,12 @@ std::vector<std::string> recover(Story story, Counts& counts) {
   const auto before = world.machine().containers();
   const auto records = world.machine().records();
   const std::uint64_t commands = world.commands();
+  std::set<std::string> starting_over;
   for (const auto& [uid, record] : records) {
     if (record.wish || is_resizing(record)) ++counts.resizes;
+    if (is_starting_over(world, record)) starting_over.insert(uid);
   }
+  counts.restarts += starting_over.size();
   world.crash();
   world.boot();
   std::vector<std::string> wrong = story.finish();
@@ -46,6 +66,7 @@ std::vector<std::string> recover(Story story, Counts& counts) {
     if (record == records.end() || record->second.deleted_at != WallTime{}) continue;
     const Container* spec = record->second.pod.find(ref.container);
     if (spec->kind == Container::Kind::kSidecar) continue;
+    if (starting_over.contains(ref.pod)) continue;
     // A resize may ask for a restart.
     const bool resizing = record->second.wish.has_value() || is_resizing(record->second);
     if (resizing && !spec->resize_policy.empty()) continue;
@@ -105,11 +126,13 @@ TEST(ManagerCrash, NothingIsLostBeforeOrAfterAnyEffect) {
   std::printf(
       "%s\n",
       fmt::format("{} histories, {} effects, {} crashes, {} different conditions recovered "
-                  "by {} commands, {} running containers adopted, {} resizes taken up again",
+                  "by {} commands, {} running containers adopted, {} resizes and {} restarts of "
+                  "all containers taken up again",
                   kHistories, counts.effects, counts.crashes, counts.recoveries, counts.commands,
-                  counts.adopted, counts.resizes)
+                  counts.adopted, counts.resizes, counts.restarts)
           .c_str());
   EXPECT_GT(counts.resizes, 0U);
+  EXPECT_GT(counts.restarts, 0U);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ ManagerRules manager_rules(const NodeSetup& setup, const Config& config) {
           .resize = {.in_place = config.gates.is_on(Gate::kInPlacePodVerticalScaling),
                      .exclusive_cpus =
                          config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)},
-          .scale_delay = config.static_options.scale_delay};
+          .scale_delay = config.static_options.scale_delay,
+          .restart_all = config.gates.is_on(Gate::kRestartAllContainersOnContainerExits)};
 }
 
 }  // namespace corehold

@@ -320,6 +320,7 @@ void PretendMachine::check_signal(const SignalContainer& effect) {
   if (record == records_.end() || record->second.deleted_at != WallTime{}) return;
   const Container* container = record->second.pod.find(effect.container.container);
   if (container == nullptr || container->kind == Container::Kind::kSidecar) return;
+  if (record->second.restart_all.under_way) return;
   // One that has to be started again to be resized.
   const bool resizing = record->second.wish.has_value() || is_resizing(record->second);
   if (!container->resize_policy.empty() && resizing) return;

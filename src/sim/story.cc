@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* kEditLabel = "edit";
 constexpr int kMostPods = 6;
+constexpr int kRuleCode = 42;  // for which containers may have a rule
 
 StaticOptions random_options(Dice& dice) {
   StaticOptions options{.full_pcpus_only = dice.chance(30),
@@ -38,6 +39,7 @@ Config random_config(Dice& dice, const Topology& topology) {
   config.reserved_count = dice.roll(1, std::max(1, topology.cpu_count() / 4));
   config.static_options = random_options(dice);
   config.memory_pinning = dice.chance(20);
+  config.gates.set(Gate::kRestartAllContainersOnContainerExits, dice.chance(80));
   const bool resizes = dice.chance(90);
   config.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, resizes);
   if (resizes && dice.chance(40)) {
@@ -68,6 +70,14 @@ Config random_config(Dice& dice, const Topology& topology) {
 std::string random_delay(Dice& dice) {
   constexpr std::array kDelays{"off", "0s", "500ms", "2s", "5s", "10s", "soon"};
   return kDelays[static_cast<std::size_t>(dice.roll(0, 6))];
+}
+
+void add_random_rules(Dice& dice, Pod& pod) {
+  for (const Container* container : in_starting_order(pod)) {
+    if (dice.chance(40)) continue;
+    add_restart_rule(pod, container->name, kRuleCode,
+                     dice.chance(75) ? "RestartAllContainers" : "Restart");
+  }
 }
 
 std::string random_line(Dice& dice, const StoryNode& node, const std::string& name,
@@ -148,6 +158,7 @@ Pod random_pod(Dice& dice, const StoryNode& node, int number) {
       container.resize_policy["cpu"] = "RestartContainer";
     }
   }
+  if (dice.chance(30)) add_random_rules(dice, pod);
   return pod;
 }
 
@@ -307,13 +318,18 @@ std::vector<ContainerRef> Story::running() const {
   return refs;
 }
 
+int Story::random_code() {
+  if (dice_.chance(25)) return kRuleCode;
+  return dice_.chance(60) ? 0 : 1;
+}
+
 void Story::end_container() {
   const std::vector<ContainerRef> refs = running();
   if (refs.empty()) return;
   const auto which = dice_.roll(0, static_cast<int>(refs.size()) - 1);
   const ContainerRef& ref = refs[static_cast<std::size_t>(which)];
   if (dice_.chance(10)) return world_.machine().set_stubborn(ref);
-  world_.end(ref, dice_.chance(60) ? 0 : 1);
+  world_.end(ref, random_code());
 }
 
 void Story::drift() {
@@ -340,7 +356,7 @@ void Story::change_online() {
 void Story::crash() {
   world_.crash();
   for (const ContainerRef& ref : running()) {
-    if (dice_.chance(20)) world_.end(ref, dice_.roll(0, 1));
+    if (dice_.chance(20)) world_.end(ref, random_code());
   }
   if (dice_.chance(10)) world_.machine().reboot();
   world_.wait(std::chrono::milliseconds(dice_.roll(0, 60'000)));

@@ -93,6 +93,7 @@ class Story {
   void find_lost_edits(std::vector<std::string>& found) const;
   // The last resize of a pod, confirmed and not what the store has.
   void find_lost_resizes(std::vector<std::string>& found) const;
+  int random_code();  // for a container that ends
   void end_container();
   void drift();
   void change_online();

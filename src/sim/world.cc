@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "manager/facts.h"
+
 namespace corehold {
 namespace {
 
@@ -189,6 +191,17 @@ std::vector<std::string> World::breaches() const {
   return all;
 }
 
+void World::find_idle(const std::string& uid, const PodState& pod,
+                      std::vector<std::string>& found) const {
+  // While CPUs are offline, one may have to wait for somebody who cannot go elsewhere.
+  if (is_stopping(pod) || !node_.offline.empty()) return;
+  for (const Container* container : whose_turn(pod)) {
+    if (pod.record.containers.at(container->name).ended) continue;
+    if (pod.containers.at(container->name).stage == Stage::kRunning) continue;
+    found.push_back(fmt::format("{}/{} does not run", uid, container->name));
+  }
+}
+
 std::vector<std::string> World::unsettled() const {
   std::vector<std::string> found;
   const State& checkpoint = machine_.checkpoint();
@@ -221,7 +234,12 @@ std::vector<std::string> World::unsettled() const {
     if (phase_of(pod) == "Running" && pod.record.wish && !pod.resize.verdict) {
       found.push_back(fmt::format("nobody has decided on the resize of pod {}", uid));
     }
+    const std::string phase = phase_of(pod);
+    if (pod.record.restart_all.under_way && (phase == "Running" || phase == "Pending")) {
+      found.push_back(fmt::format("pod {} has not started over", uid));
+    }
     if (!pod.admitted) continue;
+    find_idle(uid, pod, found);
     const auto memory = node_.bookings.memory.pods().find(uid);
     const auto devices = node_.bookings.devices.pods().find(uid);
     const bool kept =

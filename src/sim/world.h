@@ -96,6 +96,9 @@ class World {
   void take(std::span<const Command> commands);
   void hand_on(Effect effect);
   bool run_timers();
+  // Containers of the pod that nothing keeps from running and that do not.
+  void find_idle(const std::string& uid, const PodState& pod,
+                 std::vector<std::string>& found) const;
 
   const ManagerRules* rules_;  // never null
   const Bookings* empty_;      // never null

@@ -236,6 +236,53 @@ class Testpod1(FeaturesTest):
         self.running("testpod1")
 
 
+class RestartingAll(FeaturesTest):
+    """RestartAllContainersOnContainerExits is more than declared: main ends with 0 after a moment."""
+
+    config = config(RESTART)
+
+    @staticmethod
+    def gang():
+        made = testpod1("gang")
+        main = made["spec"]["containers"][0]
+        main["command"] = ["sleep", "1"]
+        main["restartPolicyRules"][0]["exitCodes"]["values"] = [0]
+        made["spec"]["containers"].append({**pod("x", 1)["spec"]["containers"][0], "name": "beside"})
+        made["spec"]["restartPolicy"] = "Never"
+        return made
+
+    def test_all_start_over_and_keep_their_cpus(self):
+        self.create(self.gang())
+        before = self.running("gang")
+        cpus = self.agent.get("/apis/corehold.dev/v1alpha1/cpus").json["containers"]
+        self.assertEqual(len(cpus), 2)
+        watch = self.agent.watch(PODS, resourceVersion=before["metadata"]["resourceVersion"])
+        seen = []
+        while True:
+            status = watch.next()["object"]["status"]
+            self.assertEqual(status["phase"], "Running")
+            at = next(one for one in status["conditions"] if one["type"] == "AllContainersRestarting")
+            if at["status"] == "True":
+                seen.append((at["reason"], at["message"]))
+            if [one["restartCount"] for one in status["containerStatuses"]] == [1, 1]:
+                break
+        watch.close()
+        self.assertEqual(set(seen), {("RestartAllContainersStarted", "container exited with restart policy rule")})
+        beside = status["containerStatuses"][1]["lastState"]["terminated"]
+        self.assertEqual((beside["exitCode"], beside["reason"]), (137, "RestartingAllContainers"))
+        self.assertEqual(self.agent.get("/apis/corehold.dev/v1alpha1/cpus").json["containers"], cpus)
+
+    def test_gates_off_the_rule_is_ignored_and_an_event_says_so(self):
+        self.restart(config(off=OFF))
+        self.create(self.gang())
+        path = "/api/v1/namespaces/default/events?fieldSelector=reason=RestartRuleIgnored"
+        self.agent.wait_for(path, lambda a: a.json["items"])
+        shown = self.running("gang")["status"]
+        self.assertIn("terminated", shown["containerStatuses"][0]["state"])
+        self.assertIn("running", shown["containerStatuses"][1]["state"])
+        self.assertIsNone(condition(self.agent.get(f"{PODS}/gang").json, "AllContainersRestarting"))
+
+
 class EnableAndDisable(FeaturesTest):
     config = config(EXCLUSIVE)
 

@@ -14,6 +14,8 @@ import time
 import unittest
 
 PROGRAM = os.environ["FOLLOW_CPUS"]
+# The thread sanitizer has one thread of its own, started after the program's first.
+SANITIZER_THREADS = int(os.environ.get("SANITIZER_THREADS", "0"))
 
 
 class Volume:
@@ -74,7 +76,9 @@ class FollowCpus(unittest.TestCase):
     def threads(process):
         """Where its threads may run, the first thread first."""
         masks = []
-        for task in sorted(os.listdir(f"/proc/{process.pid}/task"), key=int):
+        tasks = sorted(os.listdir(f"/proc/{process.pid}/task"), key=int)
+        del tasks[1 : 1 + SANITIZER_THREADS]
+        for task in tasks:
             with open(f"/proc/{process.pid}/task/{task}/status", encoding="ascii") as file:
                 masks.append(re.search(r"Cpus_allowed_list:\t(\S+)", file.read()).group(1))
         return masks
