@@ -212,9 +212,7 @@ class Agent final : public ShellListener {
 
   PodRules pod_rules() const {
     return {.assigned_resources = settings_.config.gates.is_on(Gate::kDownwardApiAssignedResources),
-            .image_required = false,
-            .resizes_pod_level = false,
-            .resizes_init_containers = false};
+            .image_required = false};
   }
 
   Brain brain() {
@@ -436,9 +434,10 @@ void log_features(const NodeFacts& facts, const Config& config, const Log& log) 
   if (!facts.features) return;
   log.info("declared features",
            {{"features", fmt::format("{}", fmt::join(facts.features->names(), ","))}});
-  for (const std::string& feature : features_not_here(config)) {
+  for (const auto& [name, on] : config.gates.others) {
+    if (!on || !extension_registry().find(name)) continue;
     log.warning("the gate of a feature is on that this node does not have; it is not declared",
-                {{"feature", feature}});
+                {{"feature", name}});
   }
 }
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/feature_rules.h"
 
-#include <algorithm>
-#include <array>
-
-#include <fmt/format.h>
-
 #include "api/discovery.h"
 #include "api/node_object.h"
 #include "base/check.h"
@@ -21,55 +16,39 @@ namespace {
 static_assert(kFeaturesAnnotation == kDeclaredFeaturesAnnotation);
 static_assert(kPolicyAnnotation == kCpuManagerPolicyAnnotation);
 
-constexpr std::array kHere{kAssignedResourcesFeature, kExclusiveCpusFeature,
-                           std::string_view("RestartAllContainersOnContainerExits")};
-
-bool is_here(const std::string& feature) {
-  return std::find(kHere.begin(), kHere.end(), feature) != kHere.end();
-}
-
 }  // namespace
 
 std::optional<OwnFeatures> own_features(const Config& config) {
   if (!config.gates.is_on(Gate::kNodeDeclaredFeatures)) return std::nullopt;
   NodeConfiguration node = node_configuration(config);
-  for (const std::string& feature : features_not_here(config)) node.gates[feature] = false;
   auto version = Version::parse(kKubernetesVersion);
   CHECK(version);
   node.version = *std::move(version);
-  return OwnFeatures::of(extension_registry(), std::move(node));
-}
-
-std::vector<std::string> features_not_here(const Config& config) {
-  const NodeConfiguration node = node_configuration(config);
-  std::vector<std::string> names;
-  for (const Feature& feature : extension_registry().features()) {
-    const auto gate = node.gates.find(feature.name);
-    const bool is_on = gate != node.gates.end() && gate->second;
-    if (is_on && !is_here(feature.name)) names.push_back(feature.name);
+  const Registry& registry = extension_registry();
+  FeatureSet absent = registry.none();
+  for (const Feature& feature : registry.features()) {
+    if (find_gate(feature.name) == nullptr) absent.insert(*registry.find(feature.name));
   }
-  return names;
+  return OwnFeatures::of(registry, std::move(node), absent);
 }
 
-std::optional<ApiStatus> refuse_update(const NodeFacts& facts, const boost::json::object& current,
-                                       const boost::json::object& next,
-                                       std::string_view subresource) {
+std::optional<ApiStatus> refuse_update(const NodeFacts& facts, const AskedUpdate& update) {
   if (!facts.features) return std::nullopt;
-  const auto old_pod = pod_from_json(current);
-  const auto new_pod = pod_from_json(next);
-  if (!old_pod || !new_pod) return std::nullopt;  // whoever stores it says why
+  const auto shown = pod_from_json(update.current);
+  const auto wanted = pod_from_json(update.next);
+  if (!shown || !wanted) return std::nullopt;  // whoever stores it says why
   const FeatureNode node{.name = facts.name,
                          .declared_features = facts.features->names(),
                          .annotations = {{std::string(kCpuManagerPolicyAnnotation),
                                           std::string(facts.setup.policy->name())}}};
-  const auto checked = check_update(*facts.features->registry, {*old_pod, *new_pod, subresource},
-                                    &node, facts.features->node.version);
+  const auto check_from = [&](const Pod& old_pod) {
+    return check_update(*facts.features->registry, {old_pod, *wanted, update.subresource}, &node,
+                        facts.features->node.version);
+  };
+  const auto checked = check_from(*shown);
   if (checked) return std::nullopt;
-  return ApiStatus{.reason = StatusReason::kForbidden,
-                   .message = fmt::format("pods \"{}\" is forbidden: {}", new_pod->name,
-                                          checked.error().message),
-                   .kind = "pods",
-                   .name = new_pod->name};
+  if (update.allocated != nullptr && check_from(*update.allocated)) return std::nullopt;
+  return forbidden("pods", wanted->name, checked.error().message);
 }
 
 }  // namespace corehold

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -17,18 +15,22 @@
 
 namespace corehold {
 
-// What the node declares: features whose gates are on and that it has. No value: gate
-// NodeDeclaredFeatures is off.
+// What the node declares: features whose gates are on and that it has, which are those whose
+// gates it knows (config/feature_gates.h). No value: gate NodeDeclaredFeatures is off.
 std::optional<OwnFeatures> own_features(const Config& config);
 
-// The features whose gates are on and that the node does not have, sorted.
-std::vector<std::string> features_not_here(const Config& config);
+// What somebody wants to make of a pod.
+struct AskedUpdate {
+  const boost::json::object& current;  // as the API shows it
+  const boost::json::object& next;
+  const Pod* allocated = nullptr;  // with what the node has granted it; null: as shown
+  std::string_view subresource{};  // "": the pod itself
+};
 
-// The API server's refusal of an update of a bound pod, from one version of the object to
-// another, that needs what the node does not declare. No value: it may be made, or the
-// gate NodeDeclaredFeatures is off. `subresource` is "" for the pod itself.
-std::optional<ApiStatus> refuse_update(const NodeFacts& facts, const boost::json::object& current,
-                                       const boost::json::object& next,
-                                       std::string_view subresource);
+// The API server's refusal of an update of a bound pod that needs what the node does not
+// declare. An update needs nothing that leaves the pod with what it has been granted: a wish
+// can be taken back, whatever the gates have become. No value: it may be made, or the gate
+// NodeDeclaredFeatures is off.
+std::optional<ApiStatus> refuse_update(const NodeFacts& facts, const AskedUpdate& update);
 
 }  // namespace corehold

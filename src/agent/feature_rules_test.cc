@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pod/pod_json.h"
 #include "topology/testing.h"
 
 namespace corehold {
@@ -32,11 +33,13 @@ class FeatureRules : public testing::Test {
   }
   // "" for an update that may be made.
   std::string refusal(const json::object& before, const json::object& after,
-                      std::string_view subresource = "resize") {
+                      std::string_view subresource = "resize", const Pod* allocated = nullptr) {
     const auto setup = NodeSetup::make(topology_, config_);
     EXPECT_TRUE(setup);
     const NodeFacts facts{.setup = *setup, .name = "box", .features = own_features(config_)};
-    const auto refused = refuse_update(facts, before, after, subresource);
+    const auto refused = refuse_update(
+        facts,
+        {.current = before, .next = after, .allocated = allocated, .subresource = subresource});
     return refused ? refused->message : "";
   }
 
@@ -62,7 +65,6 @@ TEST_F(FeatureRules, DeclareWhatTheNodeHasAndNoMore) {
   EXPECT_THAT(
       own_features(config_)->names(),
       ElementsAre("DownwardAPIAssignedResources", "InPlacePodVerticalScalingExclusiveCPUs"));
-  EXPECT_THAT(features_not_here(config_), ElementsAre(kPodLevel));
   config_.cpu_manager_policy = CpuManagerPolicy::kNone;
   EXPECT_THAT(own_features(config_)->names(), ElementsAre("DownwardAPIAssignedResources"));
 }
@@ -79,6 +81,19 @@ TEST_F(FeatureRules, RefuseAResizeOfExclusiveCpusWithoutItsGate) {
   EXPECT_EQ(refusal(pod("2", ""), pod("3", "")), "") << "not bound";
   config_.gates.set(Gate::kInPlacePodVerticalScalingExclusiveCpus, true);
   EXPECT_EQ(refusal(pod("2"), pod("3")), "");
+}
+
+TEST_F(FeatureRules, LetAWishBeTakenBack) {
+  config_.cpu_manager_policy = CpuManagerPolicy::kStatic;
+  const auto allocated = pod_from_json(pod("2", ""));
+  ASSERT_TRUE(allocated);
+  EXPECT_EQ(refusal(pod("4"), pod("2"), "resize", &*allocated), "");
+  EXPECT_NE(refusal(pod("4"), pod("3"), "resize", &*allocated), "");
+  EXPECT_NE(refusal(pod("2"), pod("4"), "resize", &*allocated), "");
+  // An update of something else is no wish, whatever still waits.
+  json::object other = pod("4");
+  other["spec"].as_object()["activeDeadlineSeconds"] = 9;
+  EXPECT_EQ(refusal(pod("4"), other, "", &*allocated), "");
 }
 
 TEST_F(FeatureRules, LetEverythingPassThatPinsNothingOrAsksNothing) {

@@ -51,11 +51,7 @@ std::optional<ApiStatus> refusal_of(const PodState* pod) {
   if (pod == nullptr) return std::nullopt;
   const auto why = static_pod_refusal(pod->record);
   if (!why) return std::nullopt;
-  const std::string& name = pod->record.pod.name;
-  return ApiStatus{.reason = StatusReason::kForbidden,
-                   .message = fmt::format("{} \"{}\" is forbidden: {}", kPods, name, *why),
-                   .kind = std::string(kPods),
-                   .name = name};
+  return forbidden(kPods, pod->record.pod.name, *why);
 }
 
 // The pod that the manager is given: status is the node's own, but for conditions that
@@ -194,8 +190,11 @@ void PodWriter::store_changed(WriteRequest request, const ObjectVersion& old, co
   // Who owns what may change though nothing else does, by server-side apply.
   const bool is_same = next.is_apply ? written == current : same_object("Pod", current, written);
   if (is_same) return answer_object(request, 200, old);
-  if (const auto refused =
-          refuse_update(parts_.facts, current, written, request.path.subresource)) {
+  const AskedUpdate asked{.current = current,
+                          .next = written,
+                          .allocated = known == nullptr ? nullptr : &known->record.pod,
+                          .subresource = request.path.subresource};
+  if (const auto refused = refuse_update(parts_.facts, asked)) {
     return answer_status(exchange, *refused);
   }
   const bool is_new_spec = changes_spec(current, written);

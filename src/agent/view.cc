@@ -9,12 +9,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "features/known_features.h"
 #include "features/pod_questions.h"
 #include "manager/step.h"
 
 namespace corehold {
 namespace {
+
+// Before the reason, as a kubelet writes it into the status and nowhere else.
+constexpr std::string_view kRejected = "Pod was rejected: ";
 
 ExitView exit_view(const Exit& exit, int attempt) {
   return {.code = exit.code,
@@ -122,20 +124,28 @@ std::vector<std::string> topology_words(const TopologyOptions& options) {
   return words;
 }
 
-CpuSettings settings_of(const NodeSetup& setup) {
+// What the node declares, and why not the rest.
+void put_features(const OwnFeatures& own, CpuSettings& settings) {
+  settings.declared_features = own.names();
+  for (const Feature& feature : own.registry->features()) {
+    if (own.declared.contains(*own.registry->find(feature.name))) continue;
+    settings.undeclared_features[feature.name] = why_undeclared(own, feature);
+  }
+}
+
+CpuSettings settings_of(const NodeFacts& facts) {
+  const NodeSetup& setup = facts.setup;
   CpuSettings settings{.topology_policy = std::string(name_of(setup.topology_options.policy)),
                        .topology_scope = std::string(name_of(setup.topology_options.scope)),
                        .topology_options = topology_words(setup.topology_options),
+                       .idle_gates = setup.gates.others,
                        .scale_delay = setup.scale_delay,
                        .reconcile_period = setup.reconcile_period,
                        .min_shared = setup.min_shared};
-  for (const auto& [name, on] : setup.gates.others) {
-    auto& gates = extension_registry().find(name) ? settings.gates : settings.idle_gates;
-    gates[name] = on;
-  }
   for (const Gate gate : setup.gates.changed()) {
     settings.gates[std::string(info(gate).name)] = setup.gates.is_on(gate);
   }
+  if (facts.features) put_features(*facts.features, settings);
   return settings;
 }
 
@@ -155,10 +165,11 @@ boost::json::object pod_json(const PodState& pod, const NodeFacts& facts, std::u
   const PodRecord& record = pod.record;
   std::optional<Pod> wanted;
   if (record.wish) wanted = wanted_pod(record);
+  const std::string_view before = record.failed ? kRejected : "";
   return to_json(PodView{.pod = wanted ? *wanted : record.pod,
                          .phase = phase_of(pod),
                          .reason = record.reason,
-                         .message = record.message,
+                         .message = fmt::format("{}{}", before, record.message),
                          .scheduled = record.started_at.count() != 0,
                          .resource_version = version,
                          .generation = record.generation,
@@ -186,7 +197,7 @@ CpuMap cpu_map(const NodeState& node, const NodeFacts& facts, const Now& now) {
              .shared = cpus.shared - node.offline,
              .free = (cpus.shared & setup.givable) - node.offline,
              .offline = node.offline,
-             .settings = settings_of(setup)};
+             .settings = settings_of(facts)};
   if (setup.full_pcpus_only) map.free = setup.topology->whole_cores_within(map.free);
   for (const auto& [uid, containers] : cpus.pods) {
     const auto pod = node.pods.find(uid);

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "agent/feature_rules.h"
 #include "pod/testing.h"
 #include "topology/testing.h"
 
@@ -197,6 +198,36 @@ TEST_F(ViewTest, ShowsWhatAResizeFailsAt) {
   ASSERT_NE(found, conditions.end());
   EXPECT_EQ(found->at("reason"), "Error");
   EXPECT_EQ(found->at("message"), "cannot write; cannot set");
+}
+
+// Its event says it without the prefix.
+TEST_F(ViewTest, ShowsARefusedPodAsAKubeletDoes) {
+  PodState& pod = node_.pods.at("u1");
+  pod.admitted = false;
+  pod.record.failed = true;
+  pod.record.reason = "OutOfcpu";
+  pod.record.message = "not enough";
+  const json::value shown = pod_json(pod, facts_, 1);
+  EXPECT_EQ(shown.at("status").at("phase"), "Failed");
+  EXPECT_EQ(shown.at("status").at("message"), "Pod was rejected: not enough");
+  EXPECT_EQ(shown.at("status").at("startTime"), "1970-01-01T00:00:05Z");
+  EXPECT_EQ(shown.at("spec").at("nodeName"), "host");
+}
+
+TEST_F(ViewTest, TellsWhichFeaturesTheNodeDeclaresAndWhyNotTheOthers) {
+  Config config = planning_defaults(topology_);
+  config.gates.set(Gate::kDownwardApiAssignedResources, true);
+  config.cpu_manager_policy = CpuManagerPolicy::kNone;
+  facts_.features = own_features(config);
+  const CpuSettings settings = cpu_map(node_, facts_, {}).settings;
+  EXPECT_EQ(settings.declared_features, std::vector<std::string>{"DownwardAPIAssignedResources"});
+  EXPECT_EQ(settings.undeclared_features.size(), 10U);
+  EXPECT_EQ(settings.undeclared_features.at("InPlacePodVerticalScalingExclusiveCPUs"),
+            "its gate is off, cpuManagerPolicy is none, must be static");
+  EXPECT_EQ(settings.undeclared_features.at("RestartAllContainersOnContainerExits"),
+            "its gate is off");
+  EXPECT_EQ(settings.undeclared_features.at("VolumeBindMountOptions"),
+            "this node does not have it");
 }
 
 TEST_F(ViewTest, TellsHowTheNodeIsSetUp) {

@@ -79,7 +79,8 @@ constexpr auto kTypes = std::to_array<TypeText>({
      "operator ContainerRestartRuleOnExitCodesOperator; values []int32"},
     {"VolumeMount",
      "name! string; readOnly bool; recursiveReadOnly *RecursiveReadOnlyMode; mountPath! string;"
-     "subPath string; mountPropagation *MountPropagationMode; subPathExpr string"},
+     "subPath string; mountPropagation *MountPropagationMode; subPathExpr string;"
+     "bindMountOptions []string"},
     {"VolumeDevice", "name! string; devicePath! string"},
     {"Probe",
      "exec *ExecAction; httpGet *HTTPGetAction; tcpSocket *TCPSocketAction; grpc *GRPCAction;"

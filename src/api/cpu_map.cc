@@ -92,16 +92,20 @@ json::object gates_json(const std::map<std::string, bool>& gates) {
   return object;
 }
 
-Result<std::map<std::string, bool>> gates_field(const json::object& object, const Path& path,
-                                                std::string_view key) {
-  std::map<std::string, bool> gates;
+// An object whose members are all of one kind; `read` reads one.
+template <typename T>
+Result<std::map<std::string, T>> map_field(const json::object& object, const Path& path,
+                                           std::string_view key,
+                                           Result<T> (*read)(const json::object&, const Path&,
+                                                             std::string_view)) {
+  std::map<std::string, T> members;
   const json::object* given = TRY(object_field(object, path, key));
-  if (given == nullptr) return gates;
-  for (const auto& gate : *given) {
-    const std::string name(gate.key());
-    gates[name] = TRY(bool_field(*given, path / key, name));
+  if (given == nullptr) return members;
+  for (const auto& member : *given) {
+    const std::string name(member.key());
+    members[name] = TRY(read(*given, path / key, name));
   }
-  return gates;
+  return members;
 }
 
 json::object settings_json(const CpuSettings& settings) {
@@ -110,6 +114,8 @@ json::object settings_json(const CpuSettings& settings) {
           {"topologyManagerPolicyOptions", json::value_from(settings.topology_options)},
           {"featureGates", gates_json(settings.gates)},
           {"featureGatesWithoutEffect", gates_json(settings.idle_gates)},
+          {"declaredFeatures", json::value_from(settings.declared_features)},
+          {"undeclaredFeatures", json::value_from(settings.undeclared_features)},
           {"scaleDelay", duration_text(settings.scale_delay)},
           {"cpuManagerReconcilePeriod", duration_text(settings.reconcile_period)},
           {"minSharedCPUs", settings.min_shared}};
@@ -123,8 +129,10 @@ Result<CpuSettings> settings_of(const json::object& object) {
   settings.topology_policy = TRY(string_field(*given, path, "topologyManagerPolicy"));
   settings.topology_scope = TRY(string_field(*given, path, "topologyManagerScope"));
   settings.topology_options = TRY(strings_field(*given, path, "topologyManagerPolicyOptions"));
-  settings.gates = TRY(gates_field(*given, path, "featureGates"));
-  settings.idle_gates = TRY(gates_field(*given, path, "featureGatesWithoutEffect"));
+  settings.gates = TRY(map_field(*given, path, "featureGates", bool_field));
+  settings.idle_gates = TRY(map_field(*given, path, "featureGatesWithoutEffect", bool_field));
+  settings.declared_features = TRY(strings_field(*given, path, "declaredFeatures"));
+  settings.undeclared_features = TRY(map_field(*given, path, "undeclaredFeatures", string_field));
   settings.scale_delay = TRY(duration_field(*given, path, "scaleDelay"));
   settings.reconcile_period = TRY(duration_field(*given, path, "cpuManagerReconcilePeriod"));
   settings.min_shared = static_cast<int>(TRY(integer_field(*given, path, "minSharedCPUs", 0)));

@@ -50,7 +50,11 @@ struct CpuSettings {
   std::vector<std::string> topology_options{};  // "prefer-closest-numa-nodes", ...
   std::map<std::string, bool> gates{};          // those whose value is not the default
   std::map<std::string, bool> idle_gates{};     // given, but without effect here
-  std::chrono::milliseconds scale_delay{};      // before CPUs are taken from a container
+  // Features that the node declares, and why it does not declare the others. Both are empty
+  // with gate NodeDeclaredFeatures off.
+  std::vector<std::string> declared_features{};
+  std::map<std::string, std::string> undeclared_features{};
+  std::chrono::milliseconds scale_delay{};  // before CPUs are taken from a container
   std::chrono::milliseconds reconcile_period{};
   int min_shared = 0;  // CPUs that always stay shared; 0: not known
 

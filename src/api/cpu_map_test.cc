@@ -49,6 +49,8 @@ CpuMap any_map() {
                   .topology_options = {"prefer-closest-numa-nodes"},
                   .gates = {{"CPUManagerPolicyAlphaOptions", chance(0, 1) == 1}},
                   .idle_gates = {{"Other", chance(0, 1) == 1}},
+                  .declared_features = {"A", "B/c"},
+                  .undeclared_features = {{"C", "its gate is off"}},
                   .scale_delay = std::chrono::milliseconds(chance(0, 10'000)),
                   .reconcile_period = std::chrono::milliseconds(chance(1, 1'000'000)),
                   .min_shared = chance(0, 4)};

@@ -37,10 +37,11 @@ constexpr FieldShape set() { return {.shape = Shape::kSet, .patch = ListPatch::k
 constexpr FieldShape whole_by(std::string_view merge_key) {
   return {.patch = ListPatch::kMerge, .merge_key = merge_key};
 }
-// Key by key for its owners, but replaced by a strategic patch.
+// Key by key, or one by one, for its owners, but replaced by a strategic patch.
 constexpr FieldShape owned_by(std::string_view key) {
   return {.shape = Shape::kKeyedList, .keys = key};
 }
+constexpr FieldShape owned_set() { return {.shape = Shape::kSet}; }
 
 // Sorted by type and field: found by binary search.
 constexpr auto kFieldRows = std::to_array<FieldRow>({
@@ -141,6 +142,7 @@ constexpr auto kFieldRows = std::to_array<FieldRow>({
     {"Volume", "secret", of("SecretVolumeSource")},
     {"VolumeClaimTemplate", "metadata", of("ObjectMeta")},
     {"VolumeClaimTemplate", "spec", of("PersistentVolumeClaimSpec")},
+    {"VolumeMount", "bindMountOptions", owned_set()},
 });
 
 constexpr bool before(const FieldRow& left, const FieldRow& right) {

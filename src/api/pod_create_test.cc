@@ -196,6 +196,26 @@ TEST_F(NewPod, MayAskForItsCpusByAnAnnotation) {
                           "another directory"));
 }
 
+TEST_F(NewPod, KeepsItsBindMountOptions) {
+  const auto mounted = [&](const std::string& options) {
+    return create(R"({"metadata":{"name":"p"},"spec":{"volumes":[{"name":"v","emptyDir":{}}],
+        "containers":[{"name":"a","image":"i","volumeMounts":[{"name":"v","mountPath":"/x",
+        "bindMountOptions":)" +
+                  options + "}]}]}}");
+  };
+  const json::object pod = mounted(R"(["noexec","nodev","nosuid"])");
+  EXPECT_EQ(json::serialize(pod.at("spec").at("containers").at(0).at("volumeMounts").at(0)),
+            R"({"name":"v","mountPath":"/x","bindMountOptions":["noexec","nodev","nosuid"]})");
+  EXPECT_THAT(warnings_, IsEmpty());
+  mounted(R"(["noexec","ro","noexec"])");
+  EXPECT_THAT(
+      causes(),
+      ElementsAre(
+          R"(spec.containers[0].volumeMounts[0].bindMountOptions[1]: Unsupported value: "ro": )"
+          R"(supported values: "nodev", "noexec", "nosuid")",
+          R"(spec.containers[0].volumeMounts[0].bindMountOptions[2]: Duplicate value: "noexec")"));
+}
+
 TEST_F(NewPod, MayHaveADelayOfItsOwnWithinTheBounds) {
   const auto with_delay = [this](const std::string& delay) {
     create(R"({"metadata":{"name":"p","annotations":{"corehold.dev/scale-delay":")" + delay +

@@ -121,34 +121,6 @@ json::object with_amounts_of(const json::object& old, json::object spec) {
   return spec;
 }
 
-// Whether what `owner` asks for is another amount, or of another resource.
-bool asks_for_other(const json::object& old, const json::object& owner) {
-  const StructType* type = core_type("ResourceRequirements");
-  CHECK(type != nullptr);
-  return !means_the_same(*type, canonical(*type, look_object_or_empty(old, {"resources"})),
-                         canonical(*type, look_object_or_empty(owner, {"resources"})));
-}
-
-// The features of Kubernetes that a node needs for the resize.
-std::vector<std::string_view> missing_features(const json::object& old, const json::object& spec,
-                                               const PodRules& rules) {
-  std::vector<std::string_view> features;
-  if (!rules.resizes_pod_level && asks_for_other(old, spec))
-    features.emplace_back("InPlacePodLevelResourcesVerticalScaling");
-  const json::array& before = look_array(old, {"initContainers"});
-  const json::array& after = look_array(spec, {"initContainers"});
-  const bool are_inits_kept =
-      std::equal(before.begin(), before.end(), after.begin(), after.end(),
-                 [](const json::value& one, const json::value& other) {
-                   const json::object& container = as_object_or_empty(other);
-                   return look_text(container, {"restartPolicy"}) == "Always" ||
-                          !asks_for_other(as_object_or_empty(one), container);
-                 });
-  if (!rules.resizes_init_containers && !are_inits_kept)
-    features.emplace_back("InPlacePodVerticalScalingInitContainers");
-  return features;
-}
-
 }  // namespace
 
 json::object with_resources_of(const json::object& old, const json::object& next) {
@@ -189,22 +161,6 @@ void check_pod_resize(const json::object& old_pod, const json::object& pod, Fiel
   const json::object before = canonical(type, with_amounts_of(old, old));
   if (!means_the_same(type, before, rest))
     errors.forbidden(ErrorPath("spec"), "only cpu and memory resources are mutable");
-}
-
-std::optional<ApiStatus> refuse_unsupported_resize(const json::object& old, const json::object& pod,
-                                                   const PodRules& rules) {
-  const std::string node(look_text(old, {"spec", "nodeName"}));
-  if (node.empty()) return std::nullopt;
-  const auto features = missing_features(look_object_or_empty(old, {"spec"}),
-                                         look_object_or_empty(pod, {"spec"}), rules);
-  if (features.empty()) return std::nullopt;
-  const std::string name(look_text(old, {"metadata", "name"}));
-  return ApiStatus{.reason = StatusReason::kForbidden,
-                   .message = fmt::format("pods \"{}\" is forbidden: pod update requires features "
-                                          "{} which are not available on node \"{}\"",
-                                          name, fmt::join(features, ", "), node),
-                   .kind = "pods",
-                   .name = name};
 }
 
 }  // namespace corehold

@@ -4,13 +4,9 @@
 // refused, as a Kubernetes API server decides it. Whether the CPUs can be had is not asked here.
 #pragma once
 
-#include <optional>
-
 #include <boost/json/object.hpp>
 
 #include "api/field_errors.h"
-#include "api/pod_rules.h"
-#include "api/status.h"
 
 namespace corehold {
 
@@ -27,11 +23,5 @@ boost::json::object with_resources_of(const boost::json::object& old,
 // anything but cpu and memory.
 void check_pod_resize(const boost::json::object& old, const boost::json::object& pod,
                       FieldErrors& errors);
-
-// 403 for a resize that the pod's node cannot make, whatever the numbers. A pod that has no node
-// yet may become anything.
-std::optional<ApiStatus> refuse_unsupported_resize(const boost::json::object& old,
-                                                   const boost::json::object& pod,
-                                                   const PodRules& rules);
 
 }  // namespace corehold

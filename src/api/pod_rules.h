@@ -12,9 +12,6 @@ struct PodRules {
   bool assigned_resources = false;
   // Whether every container must name an image. The process runtime has no use for one.
   bool image_required = true;
-  // Whether the node can resize pod-level resources, and init containers that are no sidecars.
-  bool resizes_pod_level = true;
-  bool resizes_init_containers = true;
 };
 
 }  // namespace corehold

@@ -186,9 +186,6 @@ ApiResult<json::object> prepare_pod_update(const json::object& old, const json::
     check_spec_change(old_spec, look_object_or_empty(pod, {"spec"}), rules, errors);
   if (update.path == PodPath::kStatus) check_status(pod, errors);
   if (!errors.empty()) return errors.status("Pod", look_text(pod, {"metadata", "name"}));
-  if (is_changed && update.path == PodPath::kResize) {
-    if (auto refused = refuse_unsupported_resize(before, pod, rules)) return *refused;
-  }
   if (is_changed) {
     for (std::string& warning : pod_warnings(pod)) warnings.push_back(std::move(warning));
   }

@@ -170,66 +170,6 @@ TEST_F(PodChange, ByResizeMayNotTakeAmountsAwayNorTouchOtherResources) {
                           "spec: Forbidden: only cpu and memory resources are mutable"));
 }
 
-// A node that resizes neither pod-level resources nor plain init containers.
-class ResizeOnAPlainNode : public PodChange {
- protected:
-  ResizeOnAPlainNode() {
-    rules_ = {.resizes_pod_level = false, .resizes_init_containers = false};
-    json::object& spec = old_["spec"].as_object();
-    spec["nodeName"] = "box";
-    const auto init = [](const char* name) {
-      return json::object{{"name", name},
-                          {"image", "i"},
-                          {"resources", json::parse(R"({"limits":{"cpu":"1","memory":"1Gi"},
-                              "requests":{"cpu":"1","memory":"1Gi"}})")}};
-    };
-    json::object side = init("side");
-    side["restartPolicy"] = "Always";
-    spec["initContainers"] = json::array{init("setup"), side};
-    spec["resources"] = json::parse(R"({"limits":{"cpu":"4","memory":"4Gi"},
-        "requests":{"cpu":"4","memory":"4Gi"}})");
-    next_ = old_;
-  }
-
-  // Of the containers, init containers or the pod.
-  static void set_cpu(json::value& owner, const char* amount) {
-    for (const char* list : {"limits", "requests"})
-      owner.at("resources").at(list).as_object()["cpu"] = amount;
-  }
-};
-
-TEST_F(ResizeOnAPlainNode, IsRefusedForWhatTheNodeLacks) {
-  set_cpu(next_["spec"], "5");
-  set_cpu(spec()["initContainers"].at(0), "2");
-  change(PodPath::kResize);
-  EXPECT_EQ(http_code(refusal_), 403);
-  EXPECT_EQ(refusal_.message,
-            "pods \"p\" is forbidden: pod update requires features "
-            "InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers "
-            "which are not available on node \"box\"");
-  rules_.resizes_pod_level = true;
-  change(PodPath::kResize);
-  EXPECT_THAT(refusal_.message,
-              HasSubstr("features InPlacePodVerticalScalingInitContainers which"));
-}
-
-TEST_F(ResizeOnAPlainNode, IsMadeOfContainersAndSidecars) {
-  set_cpu(spec()["containers"].at(0), "1");
-  set_cpu(spec()["initContainers"].at(1), "2");
-  // The same amount in other words.
-  set_cpu(spec()["initContainers"].at(0), "1000m");
-  const json::object pod = change(PodPath::kResize);
-  ASSERT_FALSE(pod.empty()) << refusal_.message;
-  EXPECT_TRUE(changes_spec(old_, pod));
-}
-
-TEST_F(ResizeOnAPlainNode, IsMadeOfAPodThatHasNoNodeYet) {
-  old_["spec"].as_object().erase("nodeName");
-  next_ = old_;
-  set_cpu(spec()["initContainers"].at(0), "2");
-  EXPECT_FALSE(change(PodPath::kResize).empty()) << refusal_.message;
-}
-
 TEST_F(PodChange, OfStatusLeavesTheSpecAlone) {
   spec()["nodeName"] = "elsewhere";
   next_["status"] = json::parse(R"({"phase":"Running","conditions":[{"type":"Ready",

@@ -147,6 +147,20 @@ void check_environment(const json::object& container, const Context& context, co
   }
 }
 
+void check_mount_options(const json::object& mount, const ErrorPath& path, FieldErrors& errors) {
+  const json::array& options = look_array(mount, {"bindMountOptions"});
+  NameSet seen;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const json::string* text = options[i].if_string();
+    const std::string_view option = text == nullptr ? std::string_view() : *text;
+    if (!seen.emplace(option).second) {
+      errors.duplicate(path / i, option);
+    } else if (option != "nodev" && option != "noexec" && option != "nosuid") {
+      errors.not_supported(path / i, option, {"nodev", "noexec", "nosuid"});
+    }
+  }
+}
+
 void check_mounts(const json::object& container, const Context& context, const ErrorPath& path,
                   FieldErrors& errors) {
   const json::array& mounts = look_array(container, {"volumeMounts"});
@@ -167,6 +181,7 @@ void check_mounts(const json::object& container, const Context& context, const E
         inner.find("/../") != std::string_view::npos) {
       errors.invalid(path / "volumeMounts" / "subPath", inner, "must not contain '..'");
     }
+    check_mount_options(mount, at / "bindMountOptions", errors);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "api/json_read.h"
 #include "base/utf8.h"
 
@@ -118,6 +120,13 @@ StatusReason reason_of(Code code) {
       return StatusReason::kInternal;
   }
   check_failed("every Code has a reason", __FILE__, __LINE__);
+}
+
+ApiStatus forbidden(std::string_view kind, std::string_view name, std::string_view why) {
+  return {.reason = StatusReason::kForbidden,
+          .message = fmt::format("{} \"{}\" is forbidden: {}", kind, name, why),
+          .kind = std::string(kind),
+          .name = std::string(name)};
 }
 
 ApiStatus status_of(const Error& error) {

@@ -66,6 +66,9 @@ std::string_view name_of(StatusReason reason);
 int http_code(StatusReason reason);
 inline int http_code(const ApiStatus& status) { return http_code(status.reason); }
 
+// `pods "x" is forbidden: ` and why.
+ApiStatus forbidden(std::string_view kind, std::string_view name, std::string_view why);
+
 StatusReason reason_of(Code code);
 ApiStatus status_of(const Error& error);
 // Its code is one that reason_of() gives the same reason for, or the nearest.

@@ -93,7 +93,13 @@ json::object applied_to(const json::object& current) {
   return applied && applied->is_object() ? std::move(applied->get_object()) : json::object();
 }
 
-Result<std::string> change(const AgentClient& client, const Pod& pod, const json::object& current) {
+// What has become of a pod.
+struct Applied {
+  std::string what{};     // "created", "configured", "unchanged"
+  std::string refusal{};  // why the node has refused it at once; "": it has not
+};
+
+Result<Applied> change(const AgentClient& client, const Pod& pod, const json::object& current) {
   if (look(current, {"metadata", "deletionTimestamp"}) != nullptr) {
     return Error{Code::kConflict, "it is being deleted; apply it again when it is gone"};
   }
@@ -101,7 +107,7 @@ Result<std::string> change(const AgentClient& client, const Pod& pod, const json
   const json::object wanted = wanted_of(pod);
   const json::object patch =
       three_way_patch("Pod", {.applied = applied, .wanted = wanted, .current = current});
-  if (patch.empty()) return std::string("unchanged");
+  if (patch.empty()) return Applied{.what = "unchanged"};
   const ApiAnswer answer =
       TRY(client.ask({.method = "PATCH",
                       .target = pods_target(pod.namespace_name, pod.name) +
@@ -111,7 +117,7 @@ Result<std::string> change(const AgentClient& client, const Pod& pod, const json
   if (!answer.failure) {
     const bool same = look_text(as_object_or_empty(answer.body), {"metadata", "resourceVersion"}) ==
                       look_text(current, {"metadata", "resourceVersion"});
-    return std::string(same ? "unchanged" : "configured");
+    return Applied{.what = same ? "unchanged" : "configured"};
   }
   Error error = error_of(*answer.failure);
   if (answer.failure->reason == StatusReason::kInvalid ||
@@ -123,8 +129,14 @@ Result<std::string> change(const AgentClient& client, const Pod& pod, const json
   return error;
 }
 
-// What has become of it: "created", "configured", "unchanged".
-Result<std::string> apply_one(const AgentClient& client, const Pod& pod) {
+// "": it may run.
+std::string refusal_in(const json::object& pod) {
+  if (look_text(pod, {"status", "phase"}) != "Failed") return "";
+  return fmt::format("{}: {}", look_text(pod, {"status", "reason"}),
+                     look_text(pod, {"status", "message"}));
+}
+
+Result<Applied> apply_one(const AgentClient& client, const Pod& pod) {
   const ApiAnswer there = TRY(client.ask({.target = pods_target(pod.namespace_name, pod.name)}));
   if (!there.failure && !there.body.is_object()) {
     return Error{Code::kCorrupt, "the agent's answer is no pod"};
@@ -136,7 +148,7 @@ Result<std::string> apply_one(const AgentClient& client, const Pod& pod) {
        .target = pods_target(pod.namespace_name) + "?fieldManager=corehold-client-side-apply",
        .body = json::serialize(wanted_of(pod))}));
   if (made.failure) return error_of(*made.failure);
-  return std::string("created");
+  return Applied{.what = "created", .refusal = refusal_in(as_object_or_empty(made.body))};
 }
 
 int run(const Arguments& arguments) {
@@ -146,19 +158,21 @@ int run(const Arguments& arguments) {
   if (!pods) return fail(pods.error());
   int code = kExitDone;
   for (const Pod& pod : *pods) {
-    const auto outcome = apply_one(*client, pod);
-    if (!outcome) {
+    const auto applied = apply_one(*client, pod);
+    if (!applied) {
       // The agent names the pod where it refuses it.
       const std::string who = "pod " + display_name(pod);
-      const Error& error = outcome.error();
+      const Error& error = applied.error();
       code = fail(error.message.starts_with(who + ": ") ? error : wrap(who, error));
       continue;
     }
     const int written =
-        answer(fmt::format("pod {} {}\n", on_one_line(display_name(pod)), *outcome));
+        answer(fmt::format("pod {} {}\n", on_one_line(display_name(pod)), applied->what));
     code = std::max(code, written);
-    if (*outcome == "unchanged") continue;
-    for (const std::string& warning : warnings_of(pod)) {
+    if (applied->what == "unchanged") continue;
+    std::vector<std::string> warnings = warnings_of(pod);
+    if (!applied->refusal.empty()) warnings.push_back(applied->refusal);
+    for (const std::string& warning : warnings) {
       complain(fmt::format("warning: pod {}: {}", display_name(pod), warning));
     }
   }

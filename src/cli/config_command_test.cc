@@ -51,6 +51,22 @@ TEST(ConfigCheck, NamesWhatHasNoEffect) {
       << table.text;
 }
 
+TEST(ConfigCheck, ListsTheGatesOfFeaturesAndSaysWhichAreNotHere) {
+  const Outcome table =
+      config("check - 2>&1",
+             "printf 'apiVersion: kubelet.config.k8s.io/v1beta1\\nkind: KubeletConfiguration\\n"
+             "featureGates:\\n  RestartAllContainersOnContainerExits: true\\n"
+             "  ExtendWebSocketsToKubelet: true\\n  NodeSwap: true\\n' |");
+  EXPECT_NE(table.text.find("\ngates      RestartAllContainersOnContainerExits=true, "
+                            "ExtendWebSocketsToKubelet=true\n"),
+            std::string::npos)
+      << table.text;
+  EXPECT_NE(table.text.find("\nstandard input:5: featureGates.ExtendWebSocketsToKubelet: this node "
+                            "does not have it, it is not declared\n"),
+            std::string::npos)
+      << table.text;
+}
+
 TEST(ConfigCheck, AnswersWithMistakesAsJson) {
   const Outcome json = config("check -o json tests/golden/config/twelve-mistakes.yaml 2>/dev/null");
   EXPECT_EQ(json.code, 1);

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "config/duration.h"
 #include "config/reserved_memory.h"
+#include "features/known_features.h"
 
 namespace corehold {
 namespace {
@@ -45,6 +46,11 @@ std::string gates_of(const FeatureGates& gates) {
   std::string text;
   for (const Gate gate : gates.changed()) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", info(gate).name, gates.is_on(gate));
+  }
+  // Those of declared features that are not here; of others the notes say that they do nothing.
+  for (const auto& [name, on] : gates.others) {
+    if (!extension_registry().find(name)) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, on);
   }
   return text.empty() ? "all as by default" : text;
 }

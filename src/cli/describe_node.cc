@@ -129,6 +129,22 @@ std::string holders(const NodePage& page, const CpuGrid& grid) {
   return "\nexclusive\n" + indented(align(rows, rows.front().size()));
 }
 
+// What the node declares, and why not the rest.
+std::string features_text(const CpuSettings& settings) {
+  std::vector<Row> rows;
+  for (const std::string& name : settings.declared_features) {
+    rows.push_back({on_one_line(name), "declared"});
+  }
+  for (const auto& [name, why] : settings.undeclared_features) {
+    rows.push_back({on_one_line(name), "not declared: " + on_one_line(why)});
+  }
+  if (!rows.empty()) return "\nfeatures\n" + indented(align(rows, 2));
+  return settings.gates.contains("NodeDeclaredFeatures")
+             ? "\nfeatures  none is declared and none is asked for: gate NodeDeclaredFeatures is "
+               "off\n"
+             : "";
+}
+
 Result<std::string> pods_text(const NodePage& page) {
   if (page.pods.empty()) return std::string("\npods  none\n");
   std::vector<PodSummary> pods;
@@ -146,6 +162,7 @@ Result<std::string> render_node_page(const NodePage& page) {
   std::string text = head(page, node) + pools(page.map);
   text += "\nmap\n" + indented(grid.render()) + holders(page, grid);
   text += TRY(pods_text(page));
+  text += features_text(page.map.settings);
   text += conditions_text(page.node, page.now);
   return text + events_text(page.events, page.now);
 }

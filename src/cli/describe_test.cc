@@ -73,15 +73,19 @@ spec:
 CpuMap busy_map() {
   CpuMap map{.node = "box", .topology = machine("2s4c2t"), .policy = "static"};
   map.options = {"full-pcpus-only", "strict-cpu-reservation"};
-  map.settings = {.topology_policy = "restricted",
-                  .topology_scope = "pod",
-                  .topology_options = {"prefer-closest-numa-nodes"},
-                  .gates = {{"CPUManagerPolicyAlphaOptions", true},
-                            {"InPlacePodVerticalScalingExclusiveCPUs", true}},
-                  .idle_gates = {{"NodeSwap", false}},
-                  .scale_delay = milliseconds{1500},
-                  .reconcile_period = seconds{10},
-                  .min_shared = 2};
+  map.settings = {
+      .topology_policy = "restricted",
+      .topology_scope = "pod",
+      .topology_options = {"prefer-closest-numa-nodes"},
+      .gates = {{"CPUManagerPolicyAlphaOptions", true},
+                {"InPlacePodVerticalScalingExclusiveCPUs", true}},
+      .idle_gates = {{"NodeSwap", false}},
+      .declared_features = {"InPlacePodVerticalScalingExclusiveCPUs"},
+      .undeclared_features = {{"ExtendWebSocketsToKubelet", "this node does not have it"},
+                              {"RestartAllContainersOnContainerExits", "its gate is off"}},
+      .scale_delay = milliseconds{1500},
+      .reconcile_period = seconds{10},
+      .min_shared = 2};
   map.reserved = cpus("0-1");
   map.offline = cpus("15");
   map.shared = cpus("10-14");

@@ -186,6 +186,12 @@ Result<json::object> fetch_pod(const AgentClient& client, const PodName& name) {
   return std::move(found.get_object());
 }
 
+// Whether it is refused because the node does not declare what it needs.
+bool is_missing_feature(const ApiStatus& failure) {
+  return failure.reason == StatusReason::kForbidden &&
+         failure.message.find("requires features") != std::string::npos;
+}
+
 int send(const AgentClient& client, const PodName& name, const ResizeRequest& request,
          const Arguments& arguments) {
   const auto sent = client.ask({.method = "PATCH",
@@ -194,7 +200,13 @@ int send(const AgentClient& client, const PodName& name, const ResizeRequest& re
                                 .body = json::serialize(request.patch),
                                 .content_type = "application/strategic-merge-patch+json"});
   if (!sent) return fail(sent.error());
-  if (sent->failure) return fail(error_of(*sent->failure));
+  if (sent->failure) {
+    const int code = fail(error_of(*sent->failure));
+    if (is_missing_feature(*sent->failure)) {
+      complain("corehold describe node tells why the node does not have it");
+    }
+    return code;
+  }
   const int written =
       answer(fmt::format("pod {} asked for: {}\n", on_one_line(display_name(name)), request.told));
   if (written != kExitDone) return written;

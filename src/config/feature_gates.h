@@ -2,7 +2,7 @@
 //
 // The feature gates that Corehold knows: stage, default, what each needs, and the value
 // a configuration gives them. Gates of Kubernetes that Corehold does not know are kept
-// and have no effect.
+// and have no effect; a declared feature whose gate is not here is not here either.
 #pragma once
 
 #include <array>

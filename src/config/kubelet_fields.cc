@@ -74,9 +74,10 @@ void read_gates(const Node& node, FeatureGates& into, Reading& reading) {
     const GateInfo* gate = find_gate(name);
     if (gate == nullptr) {
       into.others[name] = on;
-      // Those of declared features decide what the node declares.
-      if (extension_registry().find(name)) continue;
-      reading.note(member, "feature gate without effect here" + did_you_mean(name, known));
+      const bool is_feature = extension_registry().find(name).has_value();
+      if (is_feature && on) reading.note(member, "this node does not have it, it is not declared");
+      if (!is_feature)
+        reading.note(member, "feature gate without effect here" + did_you_mean(name, known));
     } else if (gate->gate == Gate::kCpuManager && !on) {
       reading.mistake(member,
                       "cannot set feature gate CPUManager to false, feature is locked to true; "

@@ -109,8 +109,9 @@ TEST(KubeletConfiguration, AnEmptyWordIsTheDefault) {
 TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
   const CheckedConfig checked = read_config(
       kubelet("maxPods: 250\ncpuManagerPolcy: static\nfeatureGates:\n  GracefulNodeShutdown: true\n"
-              "  VolumeBindMountOptions: true\n"
-              "  CPUManagerPolicyAlphaOption: true\n"));
+              "  RestartAllContainersOnContainerExits: true\n"
+              "  CPUManagerPolicyAlphaOption: true\n  ExtendWebSocketsToKubelet: true\n"
+              "  VolumeBindMountOptions: false\n"));
   EXPECT_THAT(texts_of(checked.mistakes), IsEmpty());
   EXPECT_THAT(
       texts_of(checked.notes),
@@ -119,11 +120,15 @@ TEST(KubeletConfiguration, OtherFieldsAndGatesAreNoted) {
                   "cpuManagerPolicy?",
                   "6: featureGates.GracefulNodeShutdown: feature gate without effect here",
                   "8: featureGates.CPUManagerPolicyAlphaOption: feature gate without effect "
-                  "here; did you mean CPUManagerPolicyAlphaOptions?"));
+                  "here; did you mean CPUManagerPolicyAlphaOptions?",
+                  "9: featureGates.ExtendWebSocketsToKubelet: this node does not have it, it is "
+                  "not declared"));
+  EXPECT_TRUE(checked.config.gates.is_on(Gate::kRestartAllContainersOnContainerExits));
   EXPECT_EQ(checked.config.gates.others,
             (std::map<std::string, bool>{{"GracefulNodeShutdown", true},
-                                         {"VolumeBindMountOptions", true},
-                                         {"CPUManagerPolicyAlphaOption", true}}));
+                                         {"CPUManagerPolicyAlphaOption", true},
+                                         {"ExtendWebSocketsToKubelet", true},
+                                         {"VolumeBindMountOptions", false}}));
 }
 
 TEST(KubeletConfiguration, SaysWhichFieldsBelongInTheOtherDocument) {

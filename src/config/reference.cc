@@ -120,7 +120,9 @@ void add_gates(std::string& page) {
   page +=
       "\n## featureGates\n\n"
       "Other gates of Kubernetes are accepted, named by `corehold config check` and without "
-      "effect; those of [declared features](features.md#the-node) say what the node declares.\n\n"
+      "effect. Of the [features](features.md#what-a-corehold-node-declares) that nodes can "
+      "declare, "
+      "this one has only those whose gates are here.\n\n"
       "| gate | stage | default | needs | meaning |\n|---|---|---|---|---|\n";
   for (const GateInfo& gate : gate_table()) {
     std::string needs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "features/own_features.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -13,16 +14,31 @@
 
 namespace corehold {
 
-OwnFeatures OwnFeatures::of(const Registry& registry, NodeConfiguration node) {
+OwnFeatures OwnFeatures::of(const Registry& registry, NodeConfiguration node, FeatureSet absent) {
   CHECK(node.version.has_value());
-  FeatureSet declared = registry.discover(node);
-  return {.registry = &registry, .node = std::move(node), .declared = declared};
+  const auto declared = registry.discover(node).without(absent);
+  CHECK(declared);
+  return {.registry = &registry, .node = std::move(node), .absent = absent, .declared = *declared};
+}
+
+OwnFeatures OwnFeatures::of(const Registry& registry, NodeConfiguration node) {
+  return of(registry, std::move(node), registry.none());
 }
 
 std::vector<std::string> OwnFeatures::names() const {
   auto names = registry->names(declared);
   CHECK(names);
   return *std::move(names);
+}
+
+std::string why_undeclared(const OwnFeatures& own, const Feature& feature) {
+  const auto id = own.registry->find(feature.name);
+  if (id && own.absent.contains(*id)) return "this node does not have it";
+  std::vector<std::string> reasons = obstacles(feature, own.node);
+  // Whoever reads it has just read the name.
+  std::replace(reasons.begin(), reasons.end(), fmt::format("gate {} is off", feature.name),
+               std::string("its gate is off"));
+  return fmt::format("{}", fmt::join(reasons, ", "));
 }
 
 std::optional<std::string> feature_refusal(const OwnFeatures& own, const Pod& pod) {
@@ -36,7 +52,8 @@ std::optional<std::string> feature_refusal(const OwnFeatures& own, const Pod& po
   std::vector<std::string> reasons;
   for (const std::string& name : *missing) {
     const Feature& feature = own.registry->feature(*own.registry->find(name));
-    reasons.push_back(fmt::format("{}: {}", name, fmt::join(obstacles(feature, own.node), ", ")));
+    const std::string whose = missing->size() == 1 ? "" : name + ": ";
+    reasons.push_back(whose + why_undeclared(own, feature));
   }
   return fmt::format("{} ({})", admission_message(*missing), fmt::join(reasons, "; "));
 }

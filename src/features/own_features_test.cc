@@ -29,10 +29,8 @@ TEST(OwnFeatures, AreThoseOfTheConfiguration) {
 
 TEST(OwnFeatures, RefuseAPodThatNeedsOthersAndSayWhatIsMissingAndWhy) {
   EXPECT_THAT(feature_refusal(own({}), restart_all_pod()),
-              Optional<std::string>(
-                  "Pod requires node features that are not available: "
-                  "RestartAllContainersOnContainerExits (RestartAllContainersOnContainerExits: "
-                  "gate RestartAllContainersOnContainerExits is off)"));
+              Optional<std::string>("Pod requires node features that are not available: "
+                                    "RestartAllContainersOnContainerExits (its gate is off)"));
   EXPECT_EQ(feature_refusal(own({.gates = {{kRestart, true}}}), restart_all_pod()), std::nullopt);
 }
 
@@ -40,14 +38,36 @@ TEST(OwnFeatures, SayOfEachFeatureWhatItLacks) {
   const Pod pod = pod_with_spec(
       R"({"hostNetwork":true,"hostUsers":false,"containers":[{"name":"c","restartPolicyRules":[
           {"action":"RestartAllContainers"}]}]})");
+  EXPECT_THAT(feature_refusal(own({}), pod),
+              Optional<std::string>(
+                  "Pod requires node features that are not available: "
+                  "RestartAllContainersOnContainerExits, UserNamespacesHostNetworkSupport "
+                  "(RestartAllContainersOnContainerExits: its gate is off; "
+                  "UserNamespacesHostNetworkSupport: its gate is off, "
+                  "the runtime lacks UserNamespacesHostNetwork)"));
+}
+
+TEST(OwnFeatures, LeaveOutWhatTheNodeDoesNotHave) {
+  const Registry& registry = extension_registry();
+  FeatureSet absent = registry.none();
+  absent.insert(*registry.find(kRestart));
+  const OwnFeatures own = OwnFeatures::of(
+      registry, {.gates = {{kRestart, true}}, .version = version("1.37.0")}, absent);
+  EXPECT_THAT(own.names(), IsEmpty());
   EXPECT_THAT(
-      feature_refusal(own({}), pod),
-      Optional<std::string>(
-          "Pod requires node features that are not available: "
-          "RestartAllContainersOnContainerExits, UserNamespacesHostNetworkSupport "
-          "(RestartAllContainersOnContainerExits: gate RestartAllContainersOnContainerExits is "
-          "off; UserNamespacesHostNetworkSupport: gate UserNamespacesHostNetworkSupport is off, "
-          "the runtime lacks UserNamespacesHostNetwork)"));
+      feature_refusal(own, restart_all_pod()),
+      Optional<std::string>("Pod requires node features that are not available: "
+                            "RestartAllContainersOnContainerExits (this node does not have it)"));
+}
+
+TEST(OwnFeatures, SayWhyTheyAreNotDeclared) {
+  const auto why = [](std::string_view name, NodeConfiguration node) {
+    return why_undeclared(own(std::move(node)),
+                          extension_registry().feature(*extension_registry().find(name)));
+  };
+  EXPECT_EQ(
+      why(kExclusiveCpusFeature, {.static_config = {{std::string(kCpuManagerPolicyKey), "none"}}}),
+      "its gate is off, cpuManagerPolicy is none, must be static");
 }
 
 TEST(OwnFeatures, DoNotKeepPodsAwayThatAskForAssignedCpus) {

@@ -64,6 +64,17 @@ TEST_F(UpdateCheck, PassesWhenTheNodeDeclaresIt) {
   EXPECT_EQ(refusal(pod_level("4", "node-1"), pod_level("6", "node-1")), "");
 }
 
+TEST_F(UpdateCheck, LeavesContainersAndSidecarsOfOrdinaryPodsAlone) {
+  const auto pod = [](std::string_view cpus) {
+    return pod_with_spec(fmt::format(
+        R"({{"nodeName":"node-1","containers":[{{"name":"c","resources":{{"limits":{{"cpu":"{0}"}}}}}}],
+            "initContainers":[{{"name":"i","resources":{{"limits":{{"cpu":"1"}}}}}},
+            {{"name":"s","restartPolicy":"Always","resources":{{"limits":{{"cpu":"{0}"}}}}}}]}})",
+        cpus));
+  };
+  EXPECT_EQ(refusal(pod("1"), pod("2")), "");
+}
+
 TEST_F(UpdateCheck, LooksAtThePodItselfAndAtResizeOnly) {
   const Pod old_pod = pod_level("4", "node-1");
   const Pod new_pod = pod_level("6", "node-1");

@@ -248,6 +248,8 @@ Terms terms_of(const NodeState& node, const ContainerRef& ref, const Container& 
 Pod wanted_pod(const PodRecord& record) {
   Pod pod = record.pod;
   if (!record.wish) return pod;
+  if (const auto wished = record.wish->resources.find(""); wished != record.wish->resources.end())
+    pod.resources = wished->second;
   for (auto* containers : {&pod.init_containers, &pod.containers}) {
     for (Container& container : *containers) {
       const auto wished = record.wish->resources.find(container.name);

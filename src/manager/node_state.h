@@ -60,7 +60,8 @@ struct ContainerRecord {
 
 // A resize that was asked for and is not accepted.
 struct ResizeWish {
-  std::map<std::string, Resources> resources{};  // by container, those that are to change
+  // By container, those that are to change; "": those of the pod.
+  std::map<std::string, Resources> resources{};
   WallTime since{};
 
   bool operator==(const ResizeWish&) const = default;
@@ -86,7 +87,7 @@ struct PodRecord {
   WallTime created_at{};
   WallTime deleted_at{};         // when its deletion was asked for; zero: it was not
   std::chrono::seconds grace{};  // between being asked to stop and being killed
-  WallTime started_at{};         // when it was admitted; zero: not yet
+  WallTime started_at{};         // when it was admitted, or refused for good; zero: not yet
   std::map<std::string, ContainerRecord> containers{};  // by name
   RestartAll restart_all{};
   // The memory and devices it holds, to book them again after a restart.

@@ -78,6 +78,8 @@ void turn_away(Turn& turn, PodState& pod, std::string reason, const Error& error
   answer(turn, pod.run_request, error);
   pod.run_request = 0;
   pod.record.failed = true;
+  // As a kubelet's: it was the node's to run when the node refused it.
+  if (pod.record.started_at == WallTime{}) pod.record.started_at = turn.now.wall;
   pod.record.reason = reason;
   pod.record.message = error.message;
   turn.emit(CountMetric{"kubelet_admission_rejections_total", {{"reason", reason}}});

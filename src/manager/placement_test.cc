@@ -62,6 +62,7 @@ TEST_F(PlacementTest, AStaticPodThatDoesNotFitFailsWithTheKubeletsReason) {
   node_.create(exclusive("file", 2), Source::kStatic);
   EXPECT_EQ(phase_of(node_.pod("file")), "Failed");
   EXPECT_EQ(node_.pod("file").record.reason, "OutOfcpu");
+  EXPECT_NE(node_.pod("file").record.started_at, WallTime{}) << "bound, as with a kubelet";
   EXPECT_THAT(node_.take_counts(), Contains("kubelet_admission_rejections_total"));
 }
 

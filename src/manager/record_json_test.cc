@@ -37,7 +37,8 @@ PodRecord full_record() {
   record.containers["main"] = {.started_at = milliseconds(77),
                                .actual = Resources{.requests = {{"cpu", *Quantity::parse("1")}}}};
   record.wish =
-      ResizeWish{.resources = {{"main", Resources{.limits = {{"cpu", *Quantity::parse("2500m")}}}}},
+      ResizeWish{.resources = {{"", Resources{.limits = {{"cpu", *Quantity::parse("4")}}}},
+                               {"main", Resources{.limits = {{"cpu", *Quantity::parse("2500m")}}}}},
                  .since = milliseconds(1'700'000'000'700)};
   record.resize_began_at = milliseconds(1'700'000'000'600);
   record.memory["main"] = {.nodes = nodes("0-1"), .bytes = {{"memory", std::int64_t{1} << 40}}};

@@ -67,6 +67,7 @@ void count_requested(Turn& turn, const ResourcesByContainer& wanted, const Pod& 
   };
   for (const auto& [name, resources] : wanted) {
     const Container* before = now.find(name);
+    if (before == nullptr) continue;  // pod-level
     for (const std::string_view resource : {kCpu, kMemory}) {
       count(resource, "limits", before->resources.limits, resources.limits);
       count(resource, "requests", before->resources.requests, resources.requests);

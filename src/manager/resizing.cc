@@ -24,9 +24,10 @@ Container* find_container(Pod& pod, const std::string& name) {
   return nullptr;
 }
 
-// What differs in `to`. REQUIRES: the pods have the same containers.
+// What differs in `to`; "" for the pod itself. REQUIRES: the pods have the same containers.
 ResourcesByContainer changes(const Pod& from, const Pod& to) {
   ResourcesByContainer changed;
+  if (from.resources != to.resources) changed[""] = to.resources.value_or(Resources{});
   for (const Container* container : in_starting_order(to)) {
     const Container* before = from.find(container->name);
     CHECK(before != nullptr);
@@ -45,8 +46,8 @@ bool differ_in_resources_alone(const Pod& a, const Pod& b) {
                       });
   };
   return are_alike(a.containers, b.containers) && are_alike(a.init_containers, b.init_containers) &&
-         a.resources == b.resources && a.name == b.name && a.namespace_name == b.namespace_name &&
-         a.labels == b.labels && a.annotations == b.annotations;
+         a.name == b.name && a.namespace_name == b.namespace_name && a.labels == b.labels &&
+         a.annotations == b.annotations;
 }
 
 // How many CPUs the container holds, if that is another number than it was granted.
@@ -95,9 +96,13 @@ void grant(Turn& turn, PodState& pod, const AcceptedResize& accepted) {
   };
   for (const ContainerResize& resize : accepted.decision.containers) keep_actual(resize.container);
   for (const auto& [name, resources] : accepted.resources) {
+    ++pod.version.grants;
+    if (name.empty()) {
+      record.pod.resources = resources;
+      continue;
+    }
     keep_actual(name);
     find_container(record.pod, name)->resources = resources;
-    ++pod.version.grants;
   }
   entitle(turn.rules, pod);
   // Somebody may have asked for something else meanwhile.
@@ -247,6 +252,7 @@ void set_wish(PodRecord& record, std::optional<ResizeWish> wish) {
   record.wish = std::move(wish);
   if (!record.wish) return;
   std::erase_if(record.wish->resources, [&](const auto& entry) {
+    if (entry.first.empty()) return record.pod.resources == entry.second;
     const Container* container = record.pod.find(entry.first);
     return container == nullptr || container->resources == entry.second;
   });
@@ -260,7 +266,7 @@ void on_resize(Turn& turn, const ResizePod& command) {
   const Pod wanted = wanted_pod(record);
   if (!differ_in_resources_alone(record.pod, command.pod)) {
     answer(turn, command.request,
-           Error{Code::kInvalid, "a resize changes the resources of containers and nothing else"});
+           Error{Code::kInvalid, "a resize changes resources and nothing else"});
     return;
   }
   const ResourcesByContainer asked = changes(wanted, command.pod);

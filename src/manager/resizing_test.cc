@@ -450,7 +450,37 @@ TEST_F(ResizingTest, NothingElseCanBeChangedByAResize) {
   ResizePod command = wish("db", {{"main", "4"}});
   command.pod.containers[0].resize_policy["cpu"] = "RestartContainer";
   EXPECT_THAT(node_.run(command),
-              ElementsAre("reply 9 a resize changes the resources of containers and nothing else"));
+              ElementsAre("reply 9 a resize changes resources and nothing else"));
+}
+
+TEST_F(ResizingTest, PodLevelResourcesCanBeAskedForAndAreNeverGranted) {
+  const auto amounts = [](const char* cpus) {
+    return Resources{.limits = {{"cpu", *Quantity::parse(cpus)}}};
+  };
+  Pod db = exclusive("db", 2);
+  db.resources = amounts("4");
+  node_.create(db);
+  ResizePod command = wish("db", {});
+  command.pod.resources = amounts("5");
+  node_.run(command);
+  EXPECT_EQ(node_.pod("db").resize.verdict, ResizeVerdict::kInfeasible);
+  EXPECT_THAT(node_.pod("db").resize.message,
+              HasSubstr("pods with pod-level resources cannot be resized"));
+  EXPECT_EQ(wanted_pod(node_.pod("db").record).resources, amounts("5"));
+  EXPECT_EQ(node_.pod("db").record.pod.resources, amounts("4"));
+  // Taken back, there is nothing to be said.
+  command.pod.resources = amounts("4");
+  node_.run(command);
+  EXPECT_FALSE(node_.pod("db").record.wish);
+  // Whoever waits asks for what they like.
+  node_.run(SetCordon{.cordoned = true});
+  Pod late = exclusive("late", 2);
+  late.resources = amounts("60");
+  node_.create(late);
+  command = wish("late", {});
+  command.pod.resources = amounts("61");
+  node_.run(command);
+  EXPECT_EQ(node_.pod("late").record.pod.resources, amounts("61"));
 }
 
 TEST_F(ResizingTest, ADeletedPodIsNotResizedAnyMore) {

@@ -47,6 +47,7 @@ void copy_resources(const Pod& from, Pod& to) {
       container.resources = source->resources;
     }
   }
+  to.resources = from.resources;
 }
 
 void take_back_edit(PodState& pod) {

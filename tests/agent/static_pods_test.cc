@@ -21,6 +21,7 @@ namespace json = boost::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 
@@ -247,7 +248,10 @@ TEST_F(StaticPods, FailWithTheKubeletsReasonWhenTheyDoNotFit) {
   ASSERT_TRUE(is_phase("large", "Failed")) << agent_.log();
   EXPECT_EQ(agent_.field(path_of("large"), "/status/reason"), "OutOfcpu");
   EXPECT_THAT(agent_.field(path_of("large"), "/status/message"),
-              HasSubstr("not enough cpus available to satisfy request"));
+              AllOf(StartsWith("Pod was rejected: "),
+                    HasSubstr("not enough cpus available to satisfy request")));
+  EXPECT_EQ(agent_.field(path_of("large"), "/spec/nodeName"), node_);
+  EXPECT_NE(agent_.field(path_of("large"), "/status/startTime"), "");
   write("large.yaml", pod("large", 6));
   EXPECT_TRUE(is_phase("large", "Running")) << agent_.log();
 }

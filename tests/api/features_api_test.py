@@ -10,6 +10,7 @@ terminal: to run it, it is deleted and created again.
 import json
 import os
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -21,7 +22,8 @@ RESTART = "RestartAllContainersOnContainerExits"
 EXCLUSIVE = "InPlacePodVerticalScalingExclusiveCPUs"
 ASSIGNED = "DownwardAPIAssignedResources"
 POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
-REFUSAL = f"Pod requires node features that are not available: {RESTART} ({RESTART}: gate {RESTART} is off)"
+NOT_AVAILABLE = "Pod requires node features that are not available: "
+REFUSAL = f"{NOT_AVAILABLE}{RESTART} (its gate is off)"
 ANNOTATION = "corehold.dev/declared-features"
 POLICY = "corehold.dev/cpu-manager-policy"
 
@@ -48,6 +50,40 @@ def testpod1(name="testpod1", cpus=2):
     ]
     made["spec"]["containers"][0]["restartPolicy"] = "Never"
     return made
+
+
+def user_namespace_pod(name):
+    made = pod(name)
+    made["spec"] |= {"hostNetwork": True, "hostUsers": False}
+    return made
+
+
+def bind_mount_pod(name):
+    made = pod(name)
+    made["spec"]["volumes"] = [{"name": "tmp", "emptyDir": {}}]
+    made["spec"]["containers"][0]["volumeMounts"] = [
+        {"name": "tmp", "mountPath": "/tmp/x", "bindMountOptions": ["noexec", "nosuid"]}
+    ]
+    return made
+
+
+def assigned_pod(name):
+    made = pod(name, 2)
+    item = {"path": "cpus", "resourceFieldRef": {"containerName": "main", "resource": "assigned.cpuset"}}
+    made["spec"]["volumes"] = [{"name": "told", "downwardAPI": {"items": [item]}}]
+    return made
+
+
+# Those that pods can need to run, and what is said of a pod where its gate is off, and where it is on;
+# None: it runs.
+NEEDED_TO_RUN = {
+    RESTART: (testpod1, REFUSAL, None),
+    "UserNamespacesHostNetworkSupport": (user_namespace_pod, *[
+        NOT_AVAILABLE + "UserNamespacesHostNetworkSupport (this node does not have it)"] * 2),
+    "VolumeBindMountOptions": (bind_mount_pod, *[
+        NOT_AVAILABLE + "VolumeBindMountOptions (this node does not have it)"] * 2),
+    ASSIGNED: (assigned_pod, None, None),
+}
 
 
 class FeaturesTest(unittest.TestCase):
@@ -89,9 +125,14 @@ class FeaturesTest(unittest.TestCase):
     def running(self, name):
         return self.agent.wait_for(f"{PODS}/{name}", lambda a: a.json["status"]["phase"] == "Running").json
 
-    def failed(self, name):
-        status = self.agent.wait_for(f"{PODS}/{name}", lambda a: a.json["status"]["phase"] == "Failed").json["status"]
-        self.assertEqual((status["reason"], status["message"]), ("PodFeatureUnsupported", REFUSAL))
+    def failed(self, name, refusal=REFUSAL):
+        """As a kubelet's (recorded: nri/04-kubelet-behaviour.json): bound, started, refused."""
+        shown = self.agent.wait_for(f"{PODS}/{name}", lambda a: a.json["status"]["phase"] == "Failed").json
+        status = shown["status"]
+        self.assertEqual((status["reason"], status["message"]), ("PodFeatureUnsupported", "Pod was rejected: " + refusal))
+        self.assertEqual(shown["spec"]["nodeName"], self.node_path.rsplit("/", 1)[1])
+        self.assertIn("startTime", status)
+        self.assertEqual(condition(shown, "PodScheduled")["status"], "True")
 
     def resize(self, name, cpus):
         return self.agent.patch(f"{PODS}/{name}/resize", cpu(cpus), STRATEGIC)
@@ -351,15 +392,46 @@ class Admission(FeaturesTest):
                          [("Warning", "PodFeatureUnsupported", REFUSAL)])
         self.assertEqual(self.rejections(), 1)
 
-    def test_a_static_pod_is_refused_too(self):
+    def expect(self, name, refusal):
+        if refusal is None:
+            self.running(name)
+        else:
+            self.failed(name, refusal)
+
+    def test_a_pod_of_the_api_is_asked_for_each_feature(self):
+        for gates in ((), tuple(NEEDED_TO_RUN)):
+            self.restart(config(*gates))
+            for feature, (make, off, on) in NEEDED_TO_RUN.items():
+                with self.subTest(feature, gates=len(gates)):
+                    self.create(make("db"))
+                    self.expect("db", on if gates else off)
+                    self.delete("db")
+
+    def test_a_static_pod_is_asked_for_each_feature(self):
         folder = os.path.join(self.agent.root, "manifests")
         os.mkdir(folder)
-        with open(os.path.join(folder, "testpod1.json"), "w", encoding="utf-8") as file:
-            json.dump(testpod1(), file)
-        self.restart(config(more=f"staticPodPath: {folder}\n"))
-        found = self.agent.get("/api/v1/pods").json["items"]
-        self.assertEqual(len(found), 1)
-        self.failed(found[0]["metadata"]["name"])
+        for feature, (make, _, _) in NEEDED_TO_RUN.items():
+            with open(os.path.join(folder, f"{feature}.json"), "w", encoding="utf-8") as file:
+                json.dump(make(feature.lower()), file)
+        node = self.node_path.rsplit("/", 1)[1]
+        # Failed ones stay so; those with the gates on are looked at first.
+        for gates in (tuple(NEEDED_TO_RUN), ()):
+            self.restart(config(*gates, more=f"staticPodPath: {folder}\n"))
+            for feature, (_, off, on) in NEEDED_TO_RUN.items():
+                with self.subTest(feature, gates=len(gates)):
+                    self.expect(f"{feature.lower()}-{node}", on if gates else off)
+
+    def test_what_is_refused_is_kept_as_it_was_given(self):
+        answer = self.agent.ask("POST", PODS + "?fieldValidation=Strict", bind_mount_pod("db"))
+        self.assertEqual(answer.code, 201, answer.text)
+        self.assertNotIn("Warning", answer.headers)
+        mount = self.agent.get(f"{PODS}/db").json["spec"]["containers"][0]["volumeMounts"][0]
+        self.assertEqual(mount["bindMountOptions"], ["noexec", "nosuid"])
+
+    def test_a_refused_pod_is_bound_so_that_its_resize_is_asked_about(self):
+        self.create(testpod1("db"))
+        self.failed("db")
+        self.refused(self.resize("db", 4), EXCLUSIVE)
 
     def test_at_start_a_pod_that_runs_is_stopped_and_its_cpus_are_free(self):
         self.restart(config(RESTART))
@@ -372,11 +444,8 @@ class Admission(FeaturesTest):
         self.running("next")
 
     def test_a_pod_that_asks_for_assigned_cpus_runs_with_the_gate_off(self):
-        body = pod("db", 2)
-        item = {"path": "cpus", "resourceFieldRef": {"containerName": "main", "resource": "assigned.cpuset"}}
-        body["spec"]["volumes"] = [{"name": "told", "downwardAPI": {"items": [item]}}]
         self.assertIsNone(self.declared())
-        self.create(body)
+        self.create(assigned_pod("db"))
         self.running("db")
 
     def test_only_a_changed_spec_of_a_bound_pod_is_asked_about(self):
@@ -388,6 +457,42 @@ class Admission(FeaturesTest):
         self.refused(self.agent.patch(f"{PODS}/db/resize?dryRun=All", cpu(4), STRATEGIC), EXCLUSIVE)
         self.assertNotIn("nodeName", self.agent.get(f"{PODS}/late").json["spec"])
         self.assertEqual(self.resize("late", 4).code, 200)
+
+
+class CommandLine(FeaturesTest):
+    def corehold(self, *arguments):
+        done = subprocess.run([COREHOLD, *arguments, "--root", self.agent.root],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_apply_warns_of_a_pod_that_is_refused_at_once(self):
+        manifest = os.path.join(self.agent.root, "pod.json")
+        with open(manifest, "w", encoding="utf-8") as file:
+            json.dump(testpod1(), file)
+        code, told, said = self.corehold("apply", "-f", manifest)
+        self.assertEqual((code, told), (0, "pod default/testpod1 created\n"))
+        self.assertEqual(said.splitlines()[-1], "corehold: warning: pod default/testpod1: "
+                         f"PodFeatureUnsupported: Pod was rejected: {REFUSAL}")
+
+    def test_resize_says_where_to_look_when_a_feature_is_missing(self):
+        self.create(pod("db", 2))
+        self.running("db")
+        code, _, said = self.corehold("resize", "pod", "db", "--cpu", "4")
+        self.assertEqual(code, 1)
+        self.assertEqual(said.splitlines()[1:],
+                         ["corehold: corehold describe node tells why the node does not have it"])
+
+    def test_describe_node_tells_what_is_declared_and_why_not_the_rest(self):
+        self.restart(config(ASSIGNED, "VolumeBindMountOptions"))
+        _, page, _ = self.corehold("describe", "node")
+        rows = dict(line.split(maxsplit=1) for line in page.split("\nfeatures\n")[1].split("\n\n")[0].splitlines())
+        self.assertEqual(len(rows), 11)
+        self.assertEqual(rows[ASSIGNED], "declared")
+        self.assertEqual(rows[RESTART], "not declared: its gate is off")
+        self.assertEqual(rows["VolumeBindMountOptions"], "not declared: this node does not have it")
+        self.restart(config(off=OFF))
+        _, page, _ = self.corehold("describe", "node")
+        self.assertIn("\nfeatures  none is declared and none is asked for: gate NodeDeclaredFeatures is off\n", page)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@
 #include "api/pod_update.h"
 #include "api/status.h"
 #include "api/strict_fields.h"
+#include "features/known_features.h"
+#include "features/update_check.h"
+#include "pod/pod_json.h"
 #include "recorded.h"
 
 namespace corehold {
@@ -132,6 +135,24 @@ PatchKind patch_kind_of(const json::object& request) {
   return *patch_kind(type == nullptr ? "" : std::string_view(type->as_string()));
 }
 
+// The nodes of the recorder declare what resizes can need, but for node-1.
+std::optional<ApiStatus> refuse_update(const json::object& old, const json::object& next,
+                                       std::string_view subresource) {
+  const auto old_pod = pod_from_json(old);
+  const auto new_pod = pod_from_json(next);
+  EXPECT_TRUE(old_pod && new_pod);
+  const json::value* name = old.at("spec").as_object().if_contains("nodeName");
+  FeatureNode node;
+  if (name == nullptr || *name != "node-1") {
+    node.declared_features = {"InPlacePodLevelResourcesVerticalScaling",
+                              "InPlacePodVerticalScalingInitContainers"};
+  }
+  const auto checked = check_update(kubernetes_registry(), {*old_pod, *new_pod, subresource}, &node,
+                                    *Version::parse("1.37.0"));
+  if (checked) return std::nullopt;
+  return forbidden("pods", new_pod->name, checked.error().message);
+}
+
 // What a request makes of an object: "Pod" or "Node".
 ApiResult<json::object> change(std::string_view kind, const json::object& old,
                                const json::object& request) {
@@ -159,11 +180,9 @@ ApiResult<json::object> change(std::string_view kind, const json::object& old,
   const PodPath pod_path = is_status                    ? PodPath::kStatus
                            : plain.ends_with("/resize") ? PodPath::kResize
                                                         : PodPath::kObject;
-  // The recorder's other nodes declare both features.
-  const json::value* node = old.at("spec").as_object().if_contains("nodeName");
-  const bool declares = node == nullptr || *node != "node-1";
-  const PodRules rules{.resizes_pod_level = declares, .resizes_init_containers = declares};
-  result = TRY(prepare_pod_update(old, next, {.path = pod_path, .verb = verb}, rules, warnings));
+  result = TRY(prepare_pod_update(old, next, {.path = pod_path, .verb = verb}, {}, warnings));
+  if (auto refused = refuse_update(old, result, plain.ends_with("/resize") ? "resize" : ""))
+    return *refused;
   if (changes_spec(old, result)) {
     json::object& metadata = result["metadata"].as_object();
     metadata["generation"] = metadata.at("generation").as_int64() + 1;
