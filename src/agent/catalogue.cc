@@ -47,6 +47,7 @@ Catalogue::Look Catalogue::look_of(const PodState& pod) {
             .message = record.message,
             .failed = record.failed,
             .admitted = pod.admitted,
+            .restart_all = record.restart_all,
             .wishes = record.wish.has_value(),
             .wished_at = record.wish ? record.wish->since : WallTime{},
             .verdict = pod.resize.verdict,

@@ -53,6 +53,7 @@ class Catalogue {
     std::string message{};
     bool failed = false;
     bool admitted = false;
+    RestartAll restart_all{};
     // What is granted changes only together with one of these.
     bool wishes = false;
     WallTime wished_at{};

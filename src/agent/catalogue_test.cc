@@ -75,6 +75,17 @@ TEST_F(CatalogueTest, APodHasANewVersionOnlyWhenItLooksDifferent) {
   EXPECT_EQ(changes_, 2);
 }
 
+TEST_F(CatalogueTest, ARestartOfAllContainersIsSeenToBeginAndToEnd) {
+  PodState& pod = add("u1", "a");
+  catalogue_.follow(node_);
+  for (const bool under_way : {true, false}) {
+    pod.record.restart_all = {.under_way = under_way, .since = std::chrono::hours(1)};
+    const auto before = catalogue_.log(Resource::kPods).find("n", "a")->version();
+    catalogue_.follow(node_);
+    EXPECT_GT(catalogue_.log(Resource::kPods).find("n", "a")->version(), before);
+  }
+}
+
 TEST_F(CatalogueTest, EveryTurnOfAResizeIsANewVersion) {
   PodState& pod = add("u1", "a");
   std::uint64_t last = 0;

@@ -27,6 +27,7 @@ NodeChange change(std::string_view text) {
 // The node after all of the changes.
 NodeAfter after(const FeatureNode& node, const std::vector<std::string>& texts) {
   std::vector<NodeChange> changes;
+  changes.reserve(texts.size());
   for (const std::string& text : texts) changes.push_back(change(text));
   return node_after(extension_registry(), node, change_of(changes, node.name));
 }

@@ -28,6 +28,7 @@ class Planner : public testing::Test {
  protected:
   FeaturePlan plan(const std::vector<std::string>& texts = {}) {
     std::vector<NodeChange> changes;
+    changes.reserve(texts.size());
     for (const std::string& text : texts) changes.push_back(change(text));
     auto made = plan_features(extension_registry(), pods_, nodes_, changes, version("1.37.0"));
     EXPECT_TRUE(made) << made.error().message;

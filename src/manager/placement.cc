@@ -138,7 +138,17 @@ Decision admit_online(Turn& turn, const PodState& pod) {
 }
 
 bool is_held_by_cordon(const NodeState& node, const PodState& pod) {
-  return node.cordoned && pod.record.source == Source::kApi && is_quiet(pod) && !pod.admitted;
+  const bool is_new = pod.record.started_at == WallTime{};
+  return node.cordoned && pod.record.source == Source::kApi && is_quiet(pod) && is_new;
+}
+
+// All that it holds, though none of it runs.
+void give_up(Turn& turn, PodState& pod) {
+  release_pod(turn, pod.record.pod.uid, pod);
+  drop_resize(pod);
+  pod.record.memory.clear();
+  pod.record.devices.clear();
+  mark_changed(pod);
 }
 
 void try_to_admit(Turn& turn, PodState& pod) {
@@ -149,6 +159,11 @@ void try_to_admit(Turn& turn, PodState& pod) {
     return;
   }
   Decision decision = admit_online(turn, pod);
+  if (decision.refusal && is_quiet(pod) && holds_anything(node.bookings, pod.record.pod.uid)) {
+    // What it has kept stands in its own way: it is placed as if it were new.
+    give_up(turn, pod);
+    decision = admit_online(turn, pod);
+  }
   count_admission(turn, pod.record.pod, decision);
   if (decision.refusal) {
     refuse(turn, pod, *decision.refusal);

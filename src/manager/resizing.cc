@@ -78,6 +78,8 @@ std::vector<PodState*> undecided(Turn& turn) {
     if (!pod.record.wish && !is_left_over(node, pod)) continue;
     if (!pod.saved || is_stopping(pod) || pod.resize.tried >= node.freed) continue;
     if (is_being_placed(node, uid)) continue;
+    // One that lacks a part of what it needs is resized when it has that again.
+    if (!pod.admitted && holds_anything(node.bookings, uid)) continue;
     pods.push_back(&pod);
   }
   std::sort(pods.begin(), pods.end(), [&turn](const PodState* one, const PodState* two) {

@@ -518,6 +518,14 @@ TEST_F(ResizingTest, OneThatDoesNotRunShrinksAtOnce) {
   EXPECT_FALSE(is_resizing(node_.pod("pair").record));
 }
 
+TEST_F(ResizingTest, OneThatHoldsCpusAndLacksOthersIsNotGrantedUnchecked) {
+  node_.create(exclusive("db", 2));
+  node_.node().pods.at("db").admitted = false;  // as after the CPUs of a part of it were lost
+  node_.run(wish("db", {{"main", "2500m"}}));
+  EXPECT_EQ(node_.pod("db").resize.verdict, ResizeVerdict::kInfeasible);
+  EXPECT_EQ(node_.pod("db").record.pod.containers[0].request(kCpu).str(), "2");
+}
+
 TEST_F(ResizingTest, WithoutItsGateNobodyWithExclusiveCpusIsResized) {
   ManagerRules off = node_.rules();
   off.resize.exclusive_cpus = false;

@@ -224,5 +224,28 @@ TEST_F(RestartAllTest, AnInitContainerWithoutCpusIsGivenSomeBeforeItRunsAgain) {
   EXPECT_THAT(node_.exit("db", "setup", 0), Contains("start db/main#1 on 2-3"));
 }
 
+TEST_F(RestartAllTest, APodInItsOwnWayIsPlacedAnew) {
+  node_.create(pod("db", {"init:setup cpu=4 memory=1Gi", "main cpu=4 memory=1Gi"}, "main"),
+               Source::kStatic);
+  node_.exit("db", "setup", 0);
+  EXPECT_EQ(node_.assigned("db", "main").size(), 4);
+  for (State* state : {&node_.node().bookings.cpus, &node_.node().durable}) {
+    apply(*state, Forget{{"db", "setup"}});
+  }
+  EXPECT_THAT(node_.exit("db", "main", kAgain), Contains(testing::HasSubstr("start db/setup#1")));
+  EXPECT_EQ(node_.assigned("db", "setup").size(), 4);
+  EXPECT_EQ(phase_of(node_.pod("db")), "Running");
+}
+
+TEST_F(RestartAllTest, ACordonDoesNotKeepAPodFromStartingOver) {
+  node_.create(pod("db", {"init:setup cpu=2 memory=1Gi", "main cpu=2 memory=1Gi"}, "main"));
+  node_.exit("db", "setup", 0);
+  for (State* state : {&node_.node().bookings.cpus, &node_.node().durable}) {
+    apply(*state, Forget{{"db", "setup"}});
+  }
+  node_.node().cordoned = true;
+  EXPECT_THAT(node_.exit("db", "main", kAgain), Contains("start db/setup#1 on 4-5"));
+}
+
 }  // namespace
 }  // namespace corehold
