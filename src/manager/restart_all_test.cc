@@ -36,6 +36,12 @@ class RestartAllTest : public testing::Test {
   std::vector<std::string> create_two() {
     return node_.create(pod("db", {"main cpu=2 memory=1Gi", "beside cpu=2 memory=1Gi"}, "main"));
   }
+  // As after a lost checkpoint, of which only what runs was found again.
+  void lose_cpus_of_setup() {
+    for (State* state : {&node_.node().bookings.cpus, &node_.node().durable}) {
+      apply(*state, Forget{{"db", "setup"}});
+    }
+  }
   const RestartAll& restart(const std::string& uid) { return node_.pod(uid).record.restart_all; }
   const ContainerRecord& record(const std::string& uid, const std::string& container) {
     return node_.pod(uid).record.containers.at(container);
@@ -216,10 +222,7 @@ TEST_F(RestartAllTest, AShrinkUnderWayIsDoneWhenTheyStartAgain) {
 TEST_F(RestartAllTest, AnInitContainerWithoutCpusIsGivenSomeBeforeItRunsAgain) {
   node_.create(pod("db", {"init:setup cpu=2 memory=1Gi", "main cpu=2 memory=1Gi"}, "main"));
   node_.exit("db", "setup", 0);
-  // As after a lost checkpoint, of which only what runs was found again.
-  for (State* state : {&node_.node().bookings.cpus, &node_.node().durable}) {
-    apply(*state, Forget{{"db", "setup"}});
-  }
+  lose_cpus_of_setup();
   EXPECT_THAT(node_.exit("db", "main", kAgain), Contains("start db/setup#1 on 4-5"));
   EXPECT_THAT(node_.exit("db", "setup", 0), Contains("start db/main#1 on 2-3"));
 }
@@ -229,9 +232,7 @@ TEST_F(RestartAllTest, APodInItsOwnWayIsPlacedAnew) {
                Source::kStatic);
   node_.exit("db", "setup", 0);
   EXPECT_EQ(node_.assigned("db", "main").size(), 4);
-  for (State* state : {&node_.node().bookings.cpus, &node_.node().durable}) {
-    apply(*state, Forget{{"db", "setup"}});
-  }
+  lose_cpus_of_setup();
   EXPECT_THAT(node_.exit("db", "main", kAgain), Contains(testing::HasSubstr("start db/setup#1")));
   EXPECT_EQ(node_.assigned("db", "setup").size(), 4);
   EXPECT_EQ(phase_of(node_.pod("db")), "Running");
@@ -240,9 +241,7 @@ TEST_F(RestartAllTest, APodInItsOwnWayIsPlacedAnew) {
 TEST_F(RestartAllTest, ACordonDoesNotKeepAPodFromStartingOver) {
   node_.create(pod("db", {"init:setup cpu=2 memory=1Gi", "main cpu=2 memory=1Gi"}, "main"));
   node_.exit("db", "setup", 0);
-  for (State* state : {&node_.node().bookings.cpus, &node_.node().durable}) {
-    apply(*state, Forget{{"db", "setup"}});
-  }
+  lose_cpus_of_setup();
   node_.node().cordoned = true;
   EXPECT_THAT(node_.exit("db", "main", kAgain), Contains("start db/setup#1 on 4-5"));
 }

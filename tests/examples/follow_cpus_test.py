@@ -83,6 +83,14 @@ class FollowCpus(unittest.TestCase):
                 masks.append(re.search(r"Cpus_allowed_list:\t(\S+)", file.read()).group(1))
         return masks
 
+    def two_cpus(self):
+        """Two that this process may use, and both as a list of the kernel's."""
+        own = sorted(os.sched_getaffinity(0))
+        if len(own) < 2:
+            self.skipTest("needs two CPUs")
+        first, second = own[0], own[1]
+        return first, second, f"{first}-{second}" if second == first + 1 else f"{first},{second}"
+
     def wait_for_threads(self, process, expected):
         for _ in range(400):
             if self.threads(process) == expected:
@@ -104,11 +112,7 @@ class FollowCpus(unittest.TestCase):
         self.assertRegex(self.line(process), r"^has 2; off 0-1,7 in \d+\.\d\d ms; workers: 1$")
 
     def test_each_worker_is_pinned_to_its_cpu_and_the_first_thread_to_all(self):
-        own = sorted(os.sched_getaffinity(0))
-        if len(own) < 2:
-            self.skipTest("needs two CPUs")
-        first, second = own[0], own[1]
-        both = f"{first}-{second}" if second == first + 1 else f"{first},{second}"
+        first, second, both = self.two_cpus()
         volume = Volume(self.directory)
         volume.say(f"{first},{second}")
         process = self.start("--busy")
@@ -122,11 +126,7 @@ class FollowCpus(unittest.TestCase):
         self.wait_for_threads(process, [both, str(first), str(second)])
 
     def test_a_worker_that_was_put_elsewhere_is_pinned_again(self):
-        own = sorted(os.sched_getaffinity(0))
-        if len(own) < 2:
-            self.skipTest("needs two CPUs")
-        first, second = own[0], own[1]
-        both = f"{first}-{second}" if second == first + 1 else f"{first},{second}"
+        first, second, both = self.two_cpus()
         volume = Volume(self.directory)
         volume.say(f"{first},{second}")
         process = self.start()
@@ -134,7 +134,7 @@ class FollowCpus(unittest.TestCase):
         # A worker begins on all CPUs of the thread that started it: on one, it has pinned itself.
         self.wait_for_threads(process, [both, str(first), str(second)])
         worker = max(int(task) for task in os.listdir(f"/proc/{process.pid}/task"))
-        os.sched_setaffinity(worker, own)
+        os.sched_setaffinity(worker, {first, second})
         self.assertEqual(self.line(process), f"CPU {second}: its worker is pinned again")
         self.wait_for_threads(process, [both, str(first), str(second)])
 
