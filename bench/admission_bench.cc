@@ -2,12 +2,14 @@
 //
 // Admission end to end: hints of CPU, memory and devices, merging, and all three given, on
 // 64 NUMA nodes and 4,096 CPUs, where a kubelet never returns. Every third node is half
-// taken and every seventh full; 42 pods hold CPUs.
+// taken and every seventh full; 42 pods hold CPUs. Then what one more pod costs on a node that
+// holds 10 to 4,000 containers: admission, refusal, resize and release.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include "pod/testing.h"
 #include "policy/admission.h"
+#include "policy/resize/resize.h"
 #include "policy/static_policy.h"
 #include "topology/testing.h"
 
@@ -60,7 +62,7 @@ void admit_on_64_nodes(benchmark::State& state, Setting setting, const char* cpu
       StaticPolicy::make(topology, {.options = {.distribute_across_numa = setting.distributed},
                                     .reserved_count = 2,
                                     .topology_policy = setting.policy});
-  const Bookings before = busy_node(*policy, topology);
+  Bookings bookings = busy_node(*policy, topology);
   const AdmissionRules rules{.topology = topology,
                              .policy = *policy,
                              .topology_options = {.policy = setting.policy,
@@ -71,10 +73,12 @@ void admit_on_64_nodes(benchmark::State& state, Setting setting, const char* cpu
   const Pod pod =
       pod_of("measured", {fmt::format("c cpu={} memory={} hugepages-1Gi=2Gi example.com/nic={}",
                                       cpus, small ? "64Gi" : "600Gi", small ? 1 : 6)});
+  const PodBooking before = booking_of(bookings, pod.uid);
   std::string outcome;
   for (auto _ : state) {
-    const Decision decision = admit(rules, before, pod);
+    const Decision decision = admit(rules, bookings, pod);
     benchmark::DoNotOptimize(decision.containers.data());
+    restore(bookings, pod.uid, before);
     outcome = decision.refusal ? decision.refusal->reason
                                : "on " + topology.nodes_of(decision.containers[0].granted).str();
     const auto& alignment =
@@ -83,6 +87,68 @@ void admit_on_64_nodes(benchmark::State& state, Setting setting, const char* cpu
   }
   state.SetLabel(outcome);
 }
+
+// A node of 4,096 CPUs with `count` pods of one container each.
+class FilledNode {
+ public:
+  FilledNode(const char* each, std::int64_t count)
+      : policy_(StaticPolicy::make(topology_, {.reserved_count = 2})) {
+    MemoryInventory memory;
+    for (const auto& node : topology_.nodes()) {
+      memory[node.id] = {{"memory", std::int64_t{256} << 30}};
+    }
+    bookings.cpus = *policy_->start({});
+    bookings.memory = *MemoryBook::make(memory, {});
+    for (std::int64_t i = 0; i < count; ++i) {
+      CHECK(!admit(rules(), bookings, pod_of(fmt::format("pod-{:05}", i), {each})).refusal);
+    }
+  }
+
+  AdmissionRules rules() const { return {.topology = topology_, .policy = *policy_}; }
+
+  Bookings bookings{};
+
+ private:
+  const Topology topology_ = machine("2s1n1024c2t");
+  Result<StaticPolicy> policy_;
+};
+
+constexpr const char* kExclusive = "c cpu=1 memory=64Mi";
+constexpr const char* kShared = "c cpu=100m memory=64Mi";
+
+void admit_and_release(benchmark::State& state, const char* each) {
+  FilledNode node(each, state.range(0));
+  const Pod pod = pod_of("measured", {each});
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(admit(node.rules(), node.bookings, pod));
+    release(node.rules(), node.bookings, pod.uid);
+  }
+}
+
+void refuse(benchmark::State& state) {
+  FilledNode node(kExclusive, state.range(0));
+  const Pod pod = pod_of("measured", {"c cpu=5000 memory=64Mi"});
+  for (auto _ : state) benchmark::DoNotOptimize(admit(node.rules(), node.bookings, pod));
+}
+
+void grow(benchmark::State& state) {
+  FilledNode node(kExclusive, state.range(0));
+  const Pod now = pod_of("pod-00005", {kExclusive});
+  const Pod wanted = pod_of("pod-00005", {"c cpu=4 memory=64Mi"});
+  const ResizeGates gates{.in_place = true, .exclusive_cpus = true};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(decide_resize(node.rules(), gates, node.bookings, now, wanted));
+  }
+}
+
+void numbers_of_containers(benchmark::internal::Benchmark* bench) {
+  for (const int count : {10, 100, 250, 1000, 4000}) bench->Arg(count);
+}
+
+BENCHMARK_CAPTURE(admit_and_release, exclusive, kExclusive)->Apply(numbers_of_containers);
+BENCHMARK_CAPTURE(admit_and_release, shared, kShared)->Apply(numbers_of_containers);
+BENCHMARK(refuse)->Apply(numbers_of_containers);
+BENCHMARK(grow)->Apply(numbers_of_containers);
 
 constexpr auto kNone = TopologyPolicy::kNone;
 constexpr auto kBestEffort = TopologyPolicy::kBestEffort;

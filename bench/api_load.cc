@@ -3,7 +3,8 @@
 // Load for bench/agent_bench: one thread, many connections to the agent's socket.
 //
 //   api_load SOCKET get TARGET CONNECTIONS SECONDS     ask again and again
-//   api_load SOCKET patch TARGET CONNECTIONS SECONDS   change an annotation again and again
+//   api_load SOCKET patch TARGET CONNECTIONS SECONDS   change an annotation again and again; a *
+//                                                      in TARGET is the number of the connection
 //   api_load SOCKET watch TARGET CONNECTIONS CHANGED   all see one change of the pod CHANGED
 //   api_load SOCKET tell TARGET ROUNDS FILE            resize a pod, and read what it is told
 //
@@ -31,6 +32,7 @@
 #include <functional>
 #include <iostream>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -93,6 +95,12 @@ std::string request(std::string_view method, std::string_view target, std::strin
 std::string change_request(const std::string& target, const std::string& value) {
   return request("PATCH", target,
                  fmt::format(R"({{"metadata":{{"annotations":{{"bench":"{}"}}}}}})", value));
+}
+
+// A * is the number.
+std::string numbered(std::string target, std::size_t number) {
+  const std::size_t place = target.find('*');
+  return place == std::string::npos ? target : target.replace(place, 1, fmt::to_string(number));
 }
 
 // One answer after the other, of which only the length is looked at.
@@ -176,18 +184,18 @@ struct Asker {
 };
 
 void load(const std::string& path, std::size_t connections, double seconds,
-          const std::function<std::string()>& next) {
+          const std::function<std::string(std::size_t)>& next) {
   std::vector<Asker> askers(connections);
   const Poll poll;
   const auto begin = Clock::now();
-  const auto ask = [&](Asker& asker) {
-    asker.asked = Clock::now();
-    send_all(asker.fd, next());
+  const auto ask = [&](std::size_t index) {
+    askers[index].asked = Clock::now();
+    send_all(askers[index].fd, next(index));
   };
   for (std::size_t i = 0; i < connections; ++i) {
     askers[i].fd = connected(path);
     poll.add(askers[i].fd, i);
-    ask(askers[i]);
+    ask(i);
   }
   std::vector<char> buffer(std::size_t{1} << 20U);
   std::vector<double> times;
@@ -196,17 +204,20 @@ void load(const std::string& path, std::size_t connections, double seconds,
       Asker& asker = askers[index];
       if (!asker.answers.take(read_some(asker.fd, buffer))) return;
       times.push_back(Milliseconds(Clock::now() - asker.asked).count());
-      ask(asker);
+      ask(index);
     });
   }
   const double took = Milliseconds(Clock::now() - begin).count();
   std::sort(times.begin(), times.end());
   std::size_t bytes = 0;
   for (const Asker& asker : askers) bytes += asker.answers.seen();
-  fmt::print(R"({{"count": {}, "rate": {:.1f}, "p50": {:.4f}, "p99": {:.4f}, "bytes": {}}})"
-             "\n",
-             times.size(), static_cast<double>(times.size()) * 1000 / took, quantile(times, 0.5),
-             quantile(times, 0.99), times.empty() ? 0 : bytes / times.size());
+  const double count = static_cast<double>(times.size());
+  const double mean = times.empty() ? 0 : std::accumulate(times.begin(), times.end(), 0.0) / count;
+  fmt::print(
+      R"({{"count": {}, "rate": {:.1f}, "mean": {:.4f}, "p50": {:.4f}, "p99": {:.4f}, "bytes": {}}})"
+      "\n",
+      times.size(), count * 1000 / took, mean, quantile(times, 0.5), quantile(times, 0.99),
+      times.empty() ? 0 : bytes / times.size());
 }
 
 struct Watcher {
@@ -356,8 +367,9 @@ int main(int count, char** words) {
   const double seconds = std::strtod(arguments[4].c_str(), nullptr);
   int serial = 0;
   const std::string get = request("GET", target);
-  load(arguments[0], connections, seconds, [&] {
-    return arguments[1] == "get" ? get : change_request(target, fmt::to_string(++serial));
+  load(arguments[0], connections, seconds, [&](std::size_t connection) {
+    if (arguments[1] == "get") return std::string(get);
+    return change_request(numbered(target, connection), fmt::to_string(++serial));
   });
   return 0;
 }

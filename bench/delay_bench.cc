@@ -38,14 +38,16 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
-#include "agent/disk_store.h"
-#include "agent/disk_workspace.h"
-#include "agent/shell.h"
+#include "agent/boot/startup.h"
+#include "agent/commit/committer.h"
+#include "agent/commit/disk_store.h"
+#include "agent/shell/shell.h"
+#include "node/manager_rules.h"
 #include "pod/pod_json.h"
-#include "runtime/pod_files.h"
-#include "runtime/process_runtime.h"
-#include "sim/manager_rules.h"
+#include "runtime/process/process_runtime.h"
+#include "runtime/workspace/pod_files.h"
 #include "sys/clock.h"
+#include "sys/worker.h"
 #include "topology/testing.h"
 
 namespace corehold {
@@ -79,9 +81,9 @@ T must(Result<T> result) {
 }
 
 // This machine's CPUs in place of those of the described one.
-class OnThisMachine final : public Runtime {
+class OnThisMachine final : public Runner {
  public:
-  explicit OnThisMachine(Runtime& real) : real_(real) {
+  explicit OnThisMachine(Runner& real) : real_(real) {
     cpu_set_t allowed{};
     if (::sched_getaffinity(0, sizeof(allowed), &allowed) != 0) die("sched_getaffinity");
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
@@ -90,23 +92,36 @@ class OnThisMachine final : public Runtime {
     if (cpus_.size() < 2) die("needs two CPUs");
   }
 
-  RuntimeAbilities abilities() const override { return real_.abilities(); }
-  void list(Done<std::vector<RuntimeContainer>> done) override { real_.list(std::move(done)); }
-  void start(const Launch& launch, Done<void> done) override {
-    Launch here = launch;
-    here.confines = confines_here(launch.confines);
+  Capabilities capabilities() const override { return real_.capabilities(); }
+  void list(Done<std::vector<SeenContainer>> done) override { real_.list(std::move(done)); }
+  std::vector<std::string> mistakes(const Pod& pod) const override { return real_.mistakes(pod); }
+  void start(const Start& start, Done<Started> done) override {
+    Start here = start;
+    here.placement = placement_here(start.placement);
     real_.start(here, std::move(done));
   }
-  void update(const ContainerRef& container, const Confines& confines, Done<void> done) override {
-    real_.update(container, confines_here(confines),
-                 [this, done = std::move(done)](const Result<void>& result) {
-                   if (!result) die(result.error().message);
-                   applied = Clock::now();
-                   done(result);
-                 });
+  void place(const ContainerRef& container, const Placement& placement, Done<void> done) override {
+    real_.place(container, placement_here(placement),
+                [this, done = std::move(done)](const Result<void>& result) {
+                  if (!result) die(result.error().message);
+                  applied = Clock::now();
+                  done(result);
+                });
   }
-  void signal(const ContainerRef& container, int number, Done<void> done) override {
-    real_.signal(container, number, std::move(done));
+  void place_shared(const CpuSet& cpus, const std::set<ContainerRef>& members,
+                    Done<void> done) override {
+    real_.place_shared(placement_here({.cpus = cpus}).cpus, members, std::move(done));
+  }
+  void write_podinfo(const Pod& pod, const AssignedByContainer& assigned,
+                     Done<void> done) override {
+    real_.write_podinfo(pod, assigned, std::move(done));
+  }
+  void stop(const ContainerRef& container, std::chrono::milliseconds grace,
+            Done<void> done) override {
+    real_.stop(container, grace, std::move(done));
+  }
+  void remove_pod(const std::string& uid, Done<void> done) override {
+    real_.remove_pod(uid, std::move(done));
   }
   void remove(const ContainerRef& container, Done<void> done) override {
     real_.remove(container, std::move(done));
@@ -115,16 +130,16 @@ class OnThisMachine final : public Runtime {
   Clock::time_point applied{};  // the last update that the kernel took
 
  private:
-  Confines confines_here(Confines confines) const {
+  Placement placement_here(Placement placement) const {
     CpuSet here;
-    for (const auto cpu : confines.cpus) {
+    for (const auto cpu : placement.cpus) {
       here |= CpuSet{cpus_[static_cast<std::size_t>(cpu.value) % cpus_.size()]};
     }
-    confines.cpus = here;
-    return confines;
+    placement.cpus = here;
+    return placement;
   }
 
-  Runtime& real_;
+  Runner& real_;
   std::vector<CpuId> cpus_{};
 };
 
@@ -188,7 +203,7 @@ Config config_of(const Topology& topology, const Settings& settings) {
   return config;
 }
 
-class Bench final : public ShellListener {
+class Bench final : public ShellListener, public RuntimeEvents {
  public:
   Bench(const Settings& settings, std::string root)
       : settings_(settings),
@@ -198,15 +213,15 @@ class Bench final : public ShellListener {
         rules_(manager_rules(setup_, config_)),
         pods_(must(load_pods(root_, Damage::kRefuse, log_))),
         store_(std::move(pods_.store), checkpoint_path(root_), checkpoint_format(config_)),
-        real_(loop_, {.root = root_, .monitor = {settings.corehold, "monitor"}},
-              find_confinement({.name = fmt::format("corehold-bench-{}", ::getpid())}),
-              [this](const auto& container, int attempt, const auto& exit) {
-                shell_.exited(container, attempt, exit);
-              }),
+        real_(loop_,
+              {.workspace = {.context = {.root = root_, .node_name = "bench", .cpu_millis = 8000}},
+               .monitor = {settings.corehold, "monitor"}},
+              find_confinement({.name = fmt::format("corehold-bench-{}", ::getpid())}), *this),
         runtime_(real_),
-        shell_(brain(), NodeState{.bookings = setup_.empty}, parts()) {}
+        shell_(brain(), NodeState{.placing = {.bookings = setup_.empty}}, parts()) {}
 
   void run() {
+    if (const auto started = worker_.start(); !started) die(started.error().message);
     real_.list([this](const auto& found) {
       if (!found) die(found.error().message);
       shell_.submit(Recover{.cpus = setup_.empty.cpus, .online = topology_.cpus()});
@@ -217,8 +232,8 @@ class Bench final : public ShellListener {
   }
 
   void print() {
-    fmt::print("confined by {}, delay {} ms, {} rounds\n", real_.abilities().confinement,
-               settings_.delay_ms, notify_.size());
+    fmt::print("confined by {}, delay {} ms, {} rounds\n",
+               name_of(real_.capabilities().confined_by), settings_.delay_ms, notify_.size());
     print("notify", notify_);
     print("overshoot", overshoot_);
   }
@@ -228,11 +243,20 @@ class Bench final : public ShellListener {
   }
   void happened(const EmitEvent&, const NodeState&) override {}
   void counted(const CountMetric&) override {}
-  void changed(const NodeState&) override {
+  void changed(const NodeState&, std::span<const std::string>) override {
     boost::asio::post(loop_, [this] { look(); });
   }
 
  private:
+  void preparing(const ContainerRef&, int, const std::string&) override {}
+  void exited(const ContainerRef& container, int attempt, const ContainerExit& exit) override {
+    shell_.exited(container, attempt, exit);
+  }
+  void started(const ContainerRef&, int) override {}
+  void removed(const std::string&) override {}
+  void synchronized(std::vector<SeenContainer>) override {}
+  void asked(const Ask&, std::function<void(Result<Grant>)>) override {}
+
   enum class Step { kStart, kGrow, kShrink, kEnd };
 
   static void print(std::string_view what, std::vector<double> times) {
@@ -260,8 +284,7 @@ class Bench final : public ShellListener {
   ShellParts parts() {
     return {.loop = loop_,
             .runtime = runtime_,
-            .store = store_,
-            .workspace = workspace_,
+            .store = committer_,
             .listener = *this,
             .log = log_,
             .now = [] { return Now{.steady = steady_now(), .wall = wall_now()}; },
@@ -269,7 +292,7 @@ class Bench final : public ShellListener {
   }
 
   void resize(const char* cpus) {
-    Pod pod = shell_.node().pods.at(kUid).record.pod;
+    Pod pod = shell_.node().running.pods.at(kUid).record.pod;
     for (auto* list :
          {&pod.containers[0].resources.requests, &pod.containers[0].resources.limits}) {
       list->insert_or_assign("cpu", *Quantity::parse(cpus));
@@ -280,14 +303,15 @@ class Bench final : public ShellListener {
   }
 
   bool is_settled() const {
-    const PodState& pod = shell_.node().pods.at(kUid);
-    if (pod.containers.at("main").stage != Stage::kRunning || !pod.told) return false;
-    return !pod.record.wish && !pod.record.containers.at("main").actual && pod.saved;
+    const RunPod& pod = shell_.node().running.pods.at(kUid);
+    const PlacedPod& placed = shell_.node().placing.pods.at(kUid);
+    if (pod.containers.at("main").stage != Stage::kRunning || !placed.files.told) return false;
+    return !pod.record.wish && !pod.record.containers.at("main").actual && pod.store.is_saved();
   }
 
   // After everything that has happened: what is next.
   void look() {
-    const auto& pods = shell_.node().pods;
+    const auto& pods = shell_.node().running.pods;
     if (pods.empty()) {
       if (step_ == Step::kEnd) loop_.stop();
       return;
@@ -324,9 +348,8 @@ class Bench final : public ShellListener {
   boost::asio::io_context loop_{1};
   FoundPods pods_;
   DiskStore store_;
-  Requests requests_{};
-  RunSessions runs_{requests_, log_};
-  DiskWorkspace workspace_{{.root = root_, .node_name = "bench", .cpu_millis = 8000}, runs_, {}};
+  WorkerThread worker_{loop_};
+  Committer committer_{{.loop = loop_, .worker = worker_, .store = store_}};
   ProcessRuntime real_;
   OnThisMachine runtime_;
   Shell shell_;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "policy/request.h"
-#include "policy/resize.h"
+#include "policy/resize/resize.h"
 #include "policy/static_policy.h"
 #include "topology/testing.h"
 
@@ -54,7 +54,7 @@ struct FullNode {
         bookings{.cpus = *policy->start({}), .memory = {}, .devices = {}},
         large(guaranteed_pod("pod-12", cpus)) {
     for (int i = 0; i < 25; ++i) {
-      bookings = admit(rules, bookings, guaranteed_pod(fmt::format("pod-{}", i), 4)).after;
+      admit(rules, bookings, guaranteed_pod(fmt::format("pod-{}", i), 4));
     }
   }
 

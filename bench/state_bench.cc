@@ -17,8 +17,8 @@ State scenario() {
   for (std::uint32_t pod = 0; pod < 125; ++pod) {
     const std::string uid = fmt::format("{:08x}-0000-4000-8000-{:012x}", pod * 2654435761U, pod);
     const int cpu = 2 + 2 * static_cast<int>(pod);
-    state.pods[uid]["app"] = {.assigned = pair(cpu), .promised = pair(cpu)};
-    state.pods[uid]["sidecar"] = {.assigned = pair(cpu + 1), .promised = pair(cpu + 1)};
+    state.pods.set(uid, "app", {.assigned = pair(cpu), .promised = pair(cpu)});
+    state.pods.set(uid, "sidecar", {.assigned = pair(cpu + 1), .promised = pair(cpu + 1)});
   }
   return state;
 }

@@ -93,15 +93,20 @@ function(corehold_proof name)
   endforeach()
 endfunction()
 
-# corehold_bench(NAME DEPS...): bench/NAME_bench.cc, one binary per folder. ctest runs every
-# benchmark of it once, so that none rots; nothing is timed there.
+# corehold_bench(NAME [SMOKE REGEX] DEPS...): bench/NAME_bench.cc, one binary per folder. ctest
+# runs every benchmark of it once, or those whose name matches REGEX, so that none rots; nothing
+# is timed there.
 function(corehold_bench name)
-  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SMOKE" "DEPS" ${ARGN})
+  if(NOT ARG_SMOKE)
+    set(ARG_SMOKE .)
+  endif()
   add_executable(${name}_bench ${name}_bench.cc)
   target_link_libraries(${name}_bench
     PRIVATE ${ARG_DEPS} corehold_flags benchmark::benchmark_main benchmark::benchmark)
   if(BUILD_TESTING)
-    add_test(NAME ${name}_bench_smoke COMMAND ${name}_bench --benchmark_min_time=0.0001)
+    add_test(NAME ${name}_bench_smoke
+      COMMAND ${name}_bench --benchmark_min_time=0.0001 --benchmark_filter=${ARG_SMOKE})
     set_tests_properties(${name}_bench_smoke PROPERTIES LABELS "bench-smoke")
   endif()
 endfunction()

@@ -11,7 +11,7 @@
 #include "features/fleet.h"
 #include "features/known_features.h"
 #include "features/match.h"
-#include "features/planner.h"
+#include "features/plan/planner.h"
 #include "features/update_check.h"
 #include "pod/pod_json.h"
 

@@ -10,11 +10,11 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "api/json_patch.h"
-#include "api/managed_fields.h"
-#include "api/merge_patch.h"
-#include "api/patch.h"
-#include "api/patch_body.h"
+#include "api/patch/json_patch.h"
+#include "api/patch/managed_fields.h"
+#include "api/patch/merge_patch.h"
+#include "api/patch/patch.h"
+#include "api/patch/patch_body.h"
 
 namespace {
 

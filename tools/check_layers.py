@@ -4,18 +4,23 @@
 
     tools/check_layers.py [ROOT]
 
-Every `#include "folder/..."` must be allowed by the row of the including folder, and
-what lies above the no-I/O line must not reach for clocks, threads, files, random
-numbers or the environment. Tests and their helpers obey the same table. Prints one
-line per violation and exits 1; exits 2 when layers.txt itself is wrong.
+Every `#include "folder/..."` must be allowed by the row of the including folder or
+sub-folder, and what lies above the no-I/O line must not reach for clocks, threads, files,
+random numbers or the environment. Tests and their helpers obey the same table; what is
+neither a test nor a helper of tests is production code and includes no test double: nothing
+of sim/, no testing.h. Prints one line per violation and exits 1; exits 2 when layers.txt
+itself is wrong.
 """
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROW = re.compile(r"^(\d+)\s+(\w+):\s*(.*)$")
+ROW = re.compile(r"^(\d+)\s+(\w+(?:/\w+)?):\s*(.*)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# Test doubles, by the names of their headers; and files that only tests are built from.
+TEST_DOUBLE = re.compile(r"^sim/|(?:^|/)(?:\w+_)?testing\.h$")
+FOR_TESTS = re.compile(r"^sim/|_test\.cc$|_test_main\.cc$|(?:^|/)(?:\w+_)?testing\.(?:h|cc)$")
 # What deciding code must not touch: a name for the message, and what gives it away.
 FORBIDDEN_HEADERS = {"thread", "mutex", "shared_mutex", "fstream", "random", "future",
                      "condition_variable", "stop_token", "semaphore"}
@@ -58,6 +63,15 @@ def read_table(text):
 
 
 def allowed_by(words, rows, folder):
+    """The rows whose files `folder` may include. A top folder named from outside stands for
+    its sub-folders too; named by one of its own rows it stands for the files directly in it."""
+    own = folder.split("/")[0]
+
+    def with_subfolders(name):
+        if name == own:
+            return {name}
+        return {row for row in rows if row == name or row.startswith(f"{name}/")}
+
     allowed = {folder}
     for word in words:
         levels = re.fullmatch(r"(\d+)-(\d+)", word)
@@ -69,9 +83,9 @@ def allowed_by(words, rows, folder):
         elif word.lstrip("-") not in rows:
             raise BadTable(f"layers.txt: {folder} names {word}, which has no row")
         elif word.startswith("-"):
-            allowed.discard(word[1:])
+            allowed -= with_subfolders(word[1:])
         else:
-            allowed.add(word)
+            allowed |= with_subfolders(word)
     return allowed
 
 
@@ -80,10 +94,16 @@ def blank(match):
     return "\n" * match[0].count("\n")
 
 
+def row_of(path):
+    """The row that a path below src/ belongs to: its sub-folder, or its folder."""
+    return "/".join(path.split("/")[:-1][:2])
+
+
 def check_file(path, name, folder, layers):
     """The violations of one file, as `name:line: what`."""
     text = path.read_text(encoding="utf-8", errors="replace")
     layer = layers[folder]
+    production = not FOR_TESTS.search("/".join(name.parts[1:]))
     for number, line in enumerate(text.splitlines(), 1):
         include = INCLUDE.match(line)
         if not include:
@@ -93,11 +113,13 @@ def check_file(path, name, folder, layers):
             if layer.pure and header in FORBIDDEN_HEADERS:
                 yield f"{name}:{number}: {folder} is above the no-I/O line, no <{header}> there"
             continue
-        target = header.split("/")[0]
-        if "/" not in header or target not in layers:
+        target = row_of(header)
+        if target not in layers:
             yield f"{name}:{number}: \"{header}\" does not name a folder of layers.txt"
         elif target not in layer.allowed:
             yield f"{name}:{number}: {folder} may not include {target} (layers.txt)"
+        elif production and TEST_DOUBLE.search(header):
+            yield f"{name}:{number}: production code includes the test double \"{header}\""
     if layer.pure:
         for number, line in enumerate(NOT_CODE.sub(blank, text).splitlines(), 1):
             for what, pattern in FORBIDDEN_CALLS.items():
@@ -112,7 +134,7 @@ def check(root):
         if path.suffix not in {".h", ".cc"}:
             continue
         name = path.relative_to(root)
-        folder = name.parts[1]
+        folder = row_of("/".join(name.parts[1:]))
         if folder not in layers:
             yield f"{name}: folder {folder} has no row in layers.txt"
         else:

@@ -47,6 +47,43 @@ class CheckLayers(unittest.TestCase):
         self.assert_refused("policy/a.cc", '#include "features/feature.h"\n',
                             "may not include features")
 
+    def test_outside_a_folder_its_name_means_its_subfolders_too(self):
+        self.assertEqual(self.violations("store/a.cc", '#include "sys/file/file.h"\n'), [])
+        self.assertEqual(self.violations("agent/api/a.cc", '#include "runtime/cgroup/a.h"\n'), [])
+
+    def test_a_subfolder_includes_only_what_its_own_row_names(self):
+        self.assertEqual(self.violations("sys/http/a.cc", '#include "sys/socket/channel.h"\n'), [])
+        self.assertEqual(self.violations("sys/http/b.cc", '#include "sys/clock.h"\n'), [])
+        self.assert_refused("sys/socket/a.cc", '#include "sys/http/http_server.h"\n',
+                            "src/sys/socket/a.cc:1: sys/socket may not include sys/http")
+
+    def test_files_directly_in_a_folder_do_not_include_its_subfolders_unasked(self):
+        self.assert_refused("sys/clock.cc", '#include "sys/file/file.h"\n',
+                            "sys may not include sys/file")
+
+    def test_one_subfolder_may_be_named_alone(self):
+        rows = check_layers.read_table("0 a:\n0 a/one: a\n0 a/two: a\n1 b: a/one\n2 c: 0-1 -a\n")
+        self.assertEqual(rows["b"].allowed, {"b", "a/one"})
+        self.assertEqual(rows["a/two"].allowed, {"a/two", "a"})
+        self.assertEqual(rows["c"].allowed, {"c", "b"})
+
+    def test_refuses_a_subfolder_without_a_row(self):
+        self.assert_refused("sys/misc/a.h", "", "folder sys/misc has no row")
+        self.setUp()
+        self.assert_refused("store/a.cc", '#include "sys/misc/a.h"\n', "does not name a folder")
+
+    def test_production_code_includes_no_test_double(self):
+        for header in ("sim/world.h", "pod/testing.h", "policy/resize_testing.h"):
+            self.assert_refused("agent/agent.cc", f'#include "{header}"\n',
+                                f'production code includes the test double "{header}"')
+        text = '#include "sim/world.h"\n#include "pod/testing.h"\n'
+        for name in ("agent/shell/shell_test.cc", "agent/shell/testing.h", "main/plan_testing.cc",
+                     "agent/agent_test_main.cc"):
+            self.setUp()
+            self.assertEqual(self.violations(name, text), [])
+        self.setUp()
+        self.assertEqual(self.violations("sim/story.cc", '#include "pod/testing.h"\n'), [])
+
     def test_main_may_include_anything(self):
         self.assertEqual(self.violations("main/main.cc", '#include "agent/agent.h"\n'), [])
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""clang-tidy over every source file of a build, remembering what was clean.
+"""clang-tidy over every source file of a build, the latest changes first.
 
-    tools/tidy.py [--sample N] [--minutes M] [BUILD_DIR] [FILE...]
-                                                         default: build/tidy, every file
+    tools/tidy.py [--minutes M] [BUILD_DIR] [FILE...]    default: build/tidy, every file
 
-A file is checked again only when it, its own header, a .clang-tidy or clang-tidy
-itself has changed; a header without a source file of its name is looked at with the
-first file that includes it. tools/tidy-clean.txt has a digest of all that for every
-file found clean. It is part of the repository, since clang-tidy needs minutes by the
-dozen for all of it; commit it with what you changed. With --sample, N files that it
-calls clean are checked all the same, drawn anew each time, so that nobody has to
-believe it. With --minutes no file is begun after that time; what is left is counted.
+Files that are not committed come first, then those of the latest commits, then the others in
+an order drawn anew each time. clang-tidy needs minutes by the dozen for all of them: with
+--minutes no file is begun after that time, and what is left is counted. So a run of a few
+minutes looks at all of an ordinary change and at a sample of the rest.
+
+BUILD_DIR/clean.txt remembers by digest what was found clean there: a file is checked again
+only when it, its own header, a .clang-tidy or clang-tidy itself has changed. A header without
+a source file of its name is looked at with the first file that includes it.
 
 Tests, benchmarks and fuzz targets are not walked path by path (clang-analyzer).
 """
@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CLEAN = ROOT / "tools" / "tidy-clean.txt"
+COMMITS = 200  # so far back the order of changes is looked up
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 # Where a crash would be ours alone to see.
 NOT_SHIPPED = re.compile(r"^(tests|bench|fuzz)/|_test\.cc$|testing\.cc$|/reference\.cc$")
@@ -105,20 +105,47 @@ def tidy_before(deadline, build, source):
     return tidy(build, source)
 
 
-def read_clean():
-    if not CLEAN.is_file():
-        return set()
-    return {line.split()[0] for line in CLEAN.read_text().splitlines() if line}
+def git(*arguments):
+    """The lines that git prints; none without git or a repository."""
+    try:
+        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []
 
 
-def write_clean(digests, clean):
+def ages_of_changes():
+    """How long ago each path was changed, as a rank: 0 when that is not committed, then by
+    commit. Paths that have not been changed lately are absent."""
+    ages = {line[3:]: 0 for line in git("status", "--porcelain", "--no-renames")}
+    age = 0
+    for line in git("log", f"-{COMMITS}", "--format=%x00", "--name-only", "--no-renames"):
+        if line == "\0":
+            age += 1
+        elif line:
+            ages.setdefault(line, age)
+    return ages
+
+
+def latest_first(sources, headers, ages):
+    """By the latest change of the file or a header that is looked at with it; files of the same
+    age in an order drawn anew."""
+    drawn = random.sample(sources, len(sources))
+    return sorted(drawn, key=lambda source: min(
+        ages.get(name_of(path), COMMITS + 1) for path in (source, *headers[source])))
+
+
+def read_clean(path):
+    return {line.split()[0] for line in path.read_text().splitlines()} if path.is_file() else set()
+
+
+def write_clean(path, digests, clean):
     lines = [f"{digest} {name_of(source)}\n" for source, digest in digests.items() if digest in clean]
-    CLEAN.write_text("".join(sorted(lines, key=lambda line: line.split()[1])))
+    path.write_text("".join(sorted(lines, key=lambda line: line.split()[1])))
 
 
 def main():
     parser = argparse.ArgumentParser(description="clang-tidy over every source file of a build")
-    parser.add_argument("--sample", type=int, default=0, help="check N clean files all the same")
     parser.add_argument("--minutes", type=float, help="begin no file after that time")
     parser.add_argument("build", nargs="?", type=Path, default=ROOT / "build" / "tidy")
     parser.add_argument("files", nargs="*", type=Path)
@@ -140,11 +167,11 @@ def main():
     version = "".join(re.findall(r"version \S+", told)).encode()  # not the CPU it runs on
     headers = headers_of(sources)
     digests = {path: digest_of(path, headers[path], version) for path in sorted(sources)}
-    clean = read_clean()
-    old = [path for path, digest in digests.items() if digest in clean]
+    remembered = build / "clean.txt"
+    clean = read_clean(remembered)
     todo = [path for path, digest in digests.items() if digest not in clean]
-    todo += random.sample(old, min(asked.sample, len(old)))
-    todo = sorted(path for path in todo if not wanted or path in wanted)
+    todo = [path for path in todo if not wanted or path in wanted]
+    todo = latest_first(todo, headers, ages_of_changes())
     print(f"clang-tidy: {len(sources)} files, {len(todo)} to check", flush=True)
 
     deadline = time.monotonic() + 60 * asked.minutes if asked.minutes else None
@@ -166,7 +193,7 @@ def main():
                 f"[{number}/{len(todo)}] {name_of(source)}{': NOT CLEAN' if complaints else ''}",
                 flush=True,
             )
-            write_clean(digests, clean)
+            write_clean(remembered, digests, clean)
     print(
         f"clang-tidy: {dirty} of {len(todo) - left} checked files are not clean, "
         f"{left} left for want of time, {len(sources)} in all"

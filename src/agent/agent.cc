@@ -19,38 +19,39 @@
 #include <boost/asio/signal_set.hpp>
 #include <fmt/format.h>
 
-#include "agent/answer.h"
-#include "agent/api_server.h"
-#include "agent/catalogue.h"
-#include "agent/disk_store.h"
-#include "agent/disk_workspace.h"
-#include "agent/event_book.h"
-#include "agent/feature_rules.h"
-#include "agent/machine.h"
-#include "agent/metrics.h"
-#include "agent/node_document.h"
-#include "agent/node_facts.h"
-#include "agent/pod_logs.h"
-#include "agent/pod_resources.h"
-#include "agent/pod_resources_server.h"
-#include "agent/requests.h"
-#include "agent/run_sessions.h"
-#include "agent/seen.h"
-#include "agent/static_pods.h"
-#include "agent/tls_listener.h"
-#include "agent/view.h"
-#include "agent/watchers.h"
+#include "agent/api/api_server.h"
+#include "agent/api/pod_logs.h"
+#include "agent/api/watchers.h"
+#include "agent/commit/committer.h"
+#include "agent/commit/disk_store.h"
+#include "agent/metrics/metrics.h"
+#include "agent/node/feature_rules.h"
+#include "agent/node/machine.h"
+#include "agent/node/node_document.h"
+#include "agent/node/node_facts.h"
+#include "agent/podresources/pod_resources.h"
+#include "agent/podresources/pod_resources_server.h"
+#include "agent/run/run_sessions.h"
+#include "agent/shell/requests.h"
+#include "agent/static/static_pods.h"
+#include "agent/view/catalogue.h"
+#include "agent/view/event_book.h"
+#include "agent/view/view.h"
 #include "features/known_features.h"
-#include "runtime/pod_files.h"
-#include "runtime/process_runtime.h"
-#include "runtime/simulated_runtime.h"
-#include "sim/manager_rules.h"
+#include "node/manager_rules.h"
+#include "runtime/process/process_runtime.h"
+#include "runtime/simulated/simulated_runtime.h"
+#include "runtime/workspace/launch.h"
+#include "runtime/workspace/pod_files.h"
+#include "serve/answer.h"
+#include "serve/tls_listener.h"
 #include "sys/clock.h"
-#include "sys/directory.h"
-#include "sys/file.h"
-#include "sys/file_lock.h"
-#include "sys/http_server.h"
-#include "sys/notify.h"
+#include "sys/file/directory.h"
+#include "sys/file/file.h"
+#include "sys/file/file_lock.h"
+#include "sys/http/http_server.h"
+#include "sys/process/notify.h"
+#include "sys/worker.h"
 
 namespace corehold {
 namespace {
@@ -74,7 +75,7 @@ Result<gid_t> group_number(const std::string& name) {
                fmt::format("listen.socketGroup: there is no group {:?} on this machine", name)};
 }
 
-// A wrong state must not be made of two agents' halves.
+// Keep a second agent off the same root and, if it runs containers, off the same machine.
 struct Locks {
   FileLock root;
   std::optional<FileLock> host{};
@@ -97,7 +98,7 @@ Result<Locks> take_locks(const AgentSettings& settings) {
   return locks;
 }
 
-class Agent final : public ShellListener {
+class Agent final : public ShellListener, public RuntimeEvents {
  public:
   Agent(const AgentSettings& settings, const Log& log, const NodeSetup& setup, NodeFacts facts,
         FoundCpus cpus, FoundPods pods)
@@ -111,57 +112,68 @@ class Agent final : public ShellListener {
         document_(std::move(pods.document)),
         store_(std::move(pods.store), checkpoint_path(settings.root),
                checkpoint_format(settings.config)),
+        committer_({.loop = loop_, .worker = worker_, .store = store_}),
         events_(facts_.name, EventBook::kMost),
         catalogue_(facts_, pods.first_version),
         watchers_(loop_, catalogue_),
-        runs_(requests_, log),
-        workspace_(launch_context(), runs_, Launcher(settings.launcher)),
+        runs_(requests_, log, node_rules()),
         runtime_(make_runtime()),
-        shell_(brain(), NodeState{.bookings = setup.empty}, shell_parts()),
+        shell_(brain(), NodeState{.placing = {.bookings = setup.empty}}, shell_parts()),
         logs_(loop_, shell_, settings.root),
-        api_({.shell = shell_,
+        api_({.loop = loop_,
+              .shell = shell_,
               .facts = facts_,
               .catalogue = catalogue_,
+              .names = names_,
               .watchers = watchers_,
               .metrics = metrics_,
               .requests = requests_,
               .runs = runs_,
               .logs = logs_,
               .document = document_,
-              .save_document = [this](const NodeDocument& next) { return store_.save(next); },
+              .save_document =
+                  [this](const NodeDocument& next, Committer::Noted noted) {
+                    committer_.add(SaveNote{.key = kNodeNote, .text = next.text()},
+                                   std::move(noted));
+                  },
               .rules = pod_rules()}),
         static_pods_({.loop = loop_,
                       .shell = shell_,
+                      .names = names_,
                       .requests = requests_,
                       .log = log,
                       .tell = [this](const EmitEvent& event) { happened(event, shell_.node()); },
                       .path = settings.config.static_pod_path,
-                      .rules = {.node_name = facts_.name, .pod_rules = pod_rules()}}),
+                      .rules = {.node_name = facts_.name, .pod_rules = static_pod_rules()}}),
         signals_(loop_, SIGTERM, SIGINT) {
-    facts_.abilities = runtime_->abilities();
+    facts_.capabilities = runtime_->capabilities();
     catalogue_.on_change = [this] { watchers_.wake(); };
+    committer_.on_commit = [this](const CommitFigures& figures) { metrics_.committed(figures); };
     catalogue_.follow(document_.object(node_view(facts_, 0)));
   }
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Whoever names a cgroup for containers does not mean "or something weaker".
+  // An operator who names a cgroup for containers does not want affinity instead.
   Result<void> check_confinement() const {
-    if (settings_.cgroup.empty() || facts_.abilities.confinement != "affinity") return {};
+    if (settings_.cgroup.empty() || facts_.capabilities.confined_by != ConfinedBy::kAffinity)
+      return {};
     return Error{Code::kIo,
-                 fmt::format("--cgroup {}: {}", settings_.cgroup, facts_.abilities.note)};
+                 fmt::format("--cgroup {}: {}", settings_.cgroup, facts_.capabilities.note)};
   }
 
-  void report_abilities() const {
+  void report_capabilities() const {
     log_.info("containers are confined",
-              {{"by", facts_.abilities.confinement}, {"note", facts_.abilities.note}});
+              {{"by", std::string(name_of(facts_.capabilities.confined_by))},
+               {"note", facts_.capabilities.note}});
   }
 
   Result<void> run() {
+    TRY(worker_.start());
     signals_.async_wait([this](const auto& error, int number) {
       if (!error) stop(number);
     });
-    runtime_->list([this](const Result<std::vector<RuntimeContainer>>& found) {
+    runtime_->list([this](const Result<std::vector<SeenContainer>>& found) {
       if (const auto begun = begin(found); !begun) fail(begun.error());
     });
     loop_.run();
@@ -174,13 +186,29 @@ class Agent final : public ShellListener {
     catalogue_.follow(events_.add(event, node, wall_now()));
   }
   void counted(const CountMetric& metric) override { metrics_.counted(metric); }
-  void changed(const NodeState& node) override {
-    runs_.look(node);
-    catalogue_.follow(node);
-    static_pods_.look();
+  void changed(const NodeState& node, std::span<const std::string> touched) override {
+    names_.follow(node, touched);
+    runs_.look(node, touched);
+    catalogue_.follow(node, touched);
+    static_pods_.look(touched);
+    api_.look();
+    if (settings_.is_checked) check_shown(node);
   }
 
  private:
+  // The catalogue renders the pods that a step has named as touched: a pod that changes without
+  // being named would be shown as it was.
+  void check_shown(const NodeState& node) const {
+    std::vector<std::string> wrong = catalogue_.differences(node);
+    if (!names_.has_same_names(PodNames::of(node))) {
+      wrong.emplace_back("pods are not found by the names that they have");
+    }
+    for (const std::string& each : wrong) {
+      log_.error("what is shown is not what is", {{"violation", each}});
+    }
+    CHECK(wrong.empty() || settings_.on_violation == OnViolation::kLog);
+  }
+
   LaunchContext launch_context() const {
     const int givable = settings_.topology.cpu_count() - facts_.setup.reserved.size();
     return {.root = settings_.root,
@@ -193,26 +221,64 @@ class Agent final : public ShellListener {
                                       : PodInfoAnnotation::kIgnored};
   }
 
-  std::unique_ptr<Runtime> make_runtime() {
-    auto on_exit = [this](const ContainerRef& container, int attempt, const RuntimeExit& exit) {
-      shell_.exited(container, attempt, exit);
-    };
+  std::unique_ptr<Runner> make_runtime() {
+    WorkspaceOptions workspace{.context = launch_context(),
+                               .launcher = Launcher(settings_.launcher),
+                               .waiting = [this](const std::string& uid) -> Result<WaitingProcess> {
+                                 const Attached attached = TRY(runs_.attach(uid));
+                                 return WaitingProcess{.child = attached.child,
+                                                       .client = attached.client};
+                               }};
     if (settings_.machine == Machine::kSimulated) {
       return std::make_unique<SimulatedRuntime>(loop_, settings_.root + "/simulated.json",
-                                                std::move(on_exit));
+                                                std::move(workspace), *this);
     }
     return std::make_unique<ProcessRuntime>(
         loop_,
         ProcessRuntimeOptions{
-            .root = settings_.root,
-            .launcher = Launcher(settings_.launcher),
+            .workspace = std::move(workspace),
             .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
-        find_confinement({.cgroup = settings_.cgroup}), std::move(on_exit));
+        find_confinement({.cgroup = settings_.cgroup}), *this);
+  }
+
+  void preparing(const ContainerRef& container, int attempt, const std::string& what) override {
+    log_.info("a container is being prepared", {{"uid", container.pod},
+                                                {"container", container.container},
+                                                {"attempt", fmt::to_string(attempt)},
+                                                {"what", what}});
+  }
+  void exited(const ContainerRef& container, int attempt, const ContainerExit& exit) override {
+    shell_.exited(container, attempt, exit);
+  }
+  void started(const ContainerRef& container, int attempt) override {
+    shell_.submit(ContainerStarted{.container = container, .attempt = attempt});
+  }
+  void synchronized(std::vector<SeenContainer> seen) override {
+    const auto online_now = online();
+    shell_.submit(
+        Synchronized{.seen = std::move(seen), .online = online_now ? *online_now : CpuSet{}});
+  }
+  void removed(const std::string& uid) override { shell_.submit(PodRemoved{.uid = uid}); }
+  void asked(const Ask& ask, std::function<void(Result<Grant>)> reply) override {
+    shell_.submit(Asked{.ask = ask, .request = requests_.add_question(std::move(reply))});
   }
 
   PodRules pod_rules() const {
     return {.assigned_resources = settings_.config.gates.is_on(Gate::kDownwardApiAssignedResources),
-            .image_required = false};
+            .image_required = false,
+            .node = node_rules()};
+  }
+
+  // The file of a static pod need not have a spec.nodeName.
+  PodRules static_pod_rules() const {
+    PodRules rules = pod_rules();
+    rules.node->name.clear();
+    return rules;
+  }
+
+  NodeRules node_rules() const {
+    return {.name = facts_.name,
+            .unrunnable = [this](const Pod& pod) { return runtime_->mistakes(pod); }};
   }
 
   Brain brain() {
@@ -231,8 +297,7 @@ class Agent final : public ShellListener {
   ShellParts shell_parts() {
     return {.loop = loop_,
             .runtime = *runtime_,
-            .store = store_,
-            .workspace = workspace_,
+            .store = committer_,
             .listener = *this,
             .log = log_,
             .now =
@@ -249,13 +314,11 @@ class Agent final : public ShellListener {
     return online_cpus(settings_.topology);
   }
 
-  // The first turn, from what the runtime has found.
-  Result<void> begin(const Result<std::vector<RuntimeContainer>>& found) {
+  // The first turn of the manager, with the containers that the runtime has found.
+  Result<void> begin(const Result<std::vector<SeenContainer>>& found) {
     if (!found) return wrap("ask the runtime what runs", found.error());
     const auto running = std::count_if(found->begin(), found->end(),
-                                       [](const RuntimeContainer& each) { return each.running; });
-    const bool rebuild =
-        cpus_.how == FoundCpus::How::kMoved || (cpus_.how == FoundCpus::How::kNone && running > 0);
+                                       [](const SeenContainer& each) { return each.running; });
     if (rules_.pins_cpus && cpus_.how == FoundCpus::How::kNone && running > 0 &&
         settings_.damage == Damage::kRefuse) {
       return Error{Code::kCorrupt,
@@ -267,37 +330,39 @@ class Agent final : public ShellListener {
                              {"containers", fmt::to_string(found->size())},
                              {"running", fmt::to_string(running)}});
     sweep(*found);
+    warn_of_unread_pods(*found, log_);
     const CpuSet online_now = TRY(online());
     Recover recover{.pods = std::move(pods_),
                     .cpus = std::move(cpus_.state),
-                    .seen = seen_of(*found, log_),
+                    .seen = *found,
                     .online = online_now,
-                    .rebuild = rebuild,
                     .cordoned = document_.is_cordoned()};
     TRY(listen());
     shell_.submit(std::move(recover));
+    shell_.settle();
     if (failure_) return {};
     if (cpus_.how == FoundCpus::How::kMoved) note_loss(kLostCpus);
     if (has_lost_pods_) note_loss(kLostPods);
     static_pods_.begin();
+    shell_.settle();
     log_.info("ready", {{"node", facts_.name}, {"socket", socket_path()}});
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
-                             shell_.node().bookings.cpus.shared.size(),
-                             shell_.node().bookings.cpus.exclusive().size()));
-    ::malloc_trim(0);  // what reading the store has needed is not needed again
+                             shell_.node().placing.bookings.cpus.shared.size(),
+                             shell_.node().placing.bookings.cpus.exclusive().size()));
+    ::malloc_trim(0);  // the memory that reading the store took goes back to the kernel
     return {};
   }
 
-  // For those who do not read the log.
+  // An event, for operators who do not read the log.
   void note_loss(std::string_view what) {
     happened(
         {.type = EmitEvent::Type::kWarning, .reason = "StateRebuilt", .message = std::string(what)},
         shell_.node());
   }
 
-  // What pods have left whose removal nobody saw. Not while a store is about that was moved
-  // aside: its pods may come back.
-  void sweep(const std::vector<RuntimeContainer>& found) const {
+  // Removes the files of pods that no longer exist. Not after a store was moved aside: the
+  // operator may put it back, and its pods with it.
+  void sweep(const std::vector<SeenContainer>& found) const {
     const auto names = entries_of(settings_.root);
     if (settings_.machine != Machine::kThis || !names) return;
     if (std::any_of(names->begin(), names->end(), [](const std::string& name) {
@@ -307,7 +372,7 @@ class Agent final : public ShellListener {
     }
     std::set<std::string> known;
     for (const PodRecord& record : pods_) known.insert(record.pod.uid);
-    for (const RuntimeContainer& container : found) known.insert(container.container.pod);
+    for (const SeenContainer& container : found) known.insert(container.container.pod);
     for (const std::string& uid :
          sweep_pod_files(settings_.root, known, Launcher(settings_.launcher))) {
       log_.info("files of a pod that is not known any more are removed", {{"uid", uid}});
@@ -316,7 +381,7 @@ class Agent final : public ShellListener {
 
   std::string socket_path() const { return settings_.root + "/run/corehold.sock"; }
 
-  // Nobody is heard before the loop goes on, when the first turn is over.
+  // Requests are read only by the loop, so that the first turn is over before the first request.
   Result<void> listen() {
     HttpServerOptions options{
         .path = socket_path(),
@@ -369,6 +434,8 @@ class Agent final : public ShellListener {
     if (server_) server_->close();
     if (tls_server_) tls_server_->close();
     if (pod_resources_) pod_resources_->close();
+    // Changes that were accepted are written, though their clients may get no answer any more.
+    shell_.close();
     loop_.stop();
   }
 
@@ -382,14 +449,16 @@ class Agent final : public ShellListener {
   bool has_lost_pods_;
   NodeDocument document_;
   DiskStore store_;
+  WorkerThread worker_{loop_};
+  Committer committer_;
   EventBook events_;
   Catalogue catalogue_;
+  PodNames names_{};
   Watchers watchers_;
   Metrics metrics_{};
   Requests requests_{};
   RunSessions runs_;
-  DiskWorkspace workspace_;
-  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Runner> runtime_;
   Shell shell_;
   PodLogs logs_;
   ApiServer api_;
@@ -465,7 +534,7 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   log_features(facts, settings.config, log);
   Agent agent(settings, log, setup, std::move(facts), std::move(cpus), std::move(pods));
   TRY(agent.check_confinement());
-  agent.report_abilities();
+  agent.report_capabilities();
   return agent.run();
 }
 

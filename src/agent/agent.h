@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "agent/log.h"
-#include "agent/shell.h"
-#include "agent/startup.h"
+#include "agent/boot/startup.h"
+#include "agent/shell/shell.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "sys/log/log.h"
 #include "topology/topology.h"
 
 namespace corehold {
@@ -30,8 +30,8 @@ struct AgentSettings {
   std::string version{};
 };
 
-// Serves until SIGTERM or SIGINT. Fails when the node cannot be started; what was found
-// under the root is then as it was, but for what --recover asked for.
+// Serves until SIGTERM or SIGINT. Fails when the node cannot be started; the files under the
+// root are then unchanged, but for those that --recover has moved aside.
 Result<void> run_agent(const AgentSettings& settings, const Log& log);
 
 }  // namespace corehold

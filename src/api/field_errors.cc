@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "state/go_json_writer.h"
+#include "gotext/go_json_writer.h"
 
 namespace corehold {
 namespace {
@@ -71,6 +71,10 @@ void FieldErrors::too_long(const ErrorPath& path, std::size_t most_bytes) {
 
 void FieldErrors::too_many(const ErrorPath& path, std::size_t count, std::size_t most) {
   add("TooMany", path, fmt::format("Too many: {}: must have at most {} items", count, most));
+}
+
+void FieldErrors::refused(const ErrorPath& path, std::string text) {
+  add("Invalid", path, std::move(text));
 }
 
 void FieldErrors::add_all(const ErrorPath& path, std::string_view value,

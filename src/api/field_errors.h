@@ -49,6 +49,8 @@ class FieldErrors {
                      std::initializer_list<std::string_view> supported);
   void too_long(const ErrorPath& path, std::size_t most_bytes);
   void too_many(const ErrorPath& path, std::size_t count, std::size_t most);
+  // An Invalid in words that are not those of Kubernetes.
+  void refused(const ErrorPath& path, std::string text);
 
   // One Invalid for each text of `problems`.
   void add_all(const ErrorPath& path, std::string_view value,

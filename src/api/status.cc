@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "api/json_read.h"
+#include "api/json/json_read.h"
 #include "base/utf8.h"
 
 namespace corehold {

@@ -31,6 +31,7 @@ enum class Code {
 struct Error {
   Code code;
   std::string message;
+  int number = 0;  // the errno of a call of the kernel that failed; 0: none did
 
   bool operator==(const Error&) const = default;
 };

@@ -55,5 +55,10 @@ TEST(CodeTable, NamesTheAdmissionReasonsOfAKubelet) {
   EXPECT_EQ(name_of(Code::kNotFound), "not-found");
 }
 
+TEST(ErrorWrap, KeepsCodeAndNumber) {
+  EXPECT_EQ(wrap("save", {Code::kNotFound, "open /a: ENOENT", 2}),
+            (Error{Code::kNotFound, "save: open /a: ENOENT", 2}));
+}
+
 }  // namespace
 }  // namespace corehold

@@ -13,8 +13,8 @@
 
 #include "base/code.h"
 #include "base/utf8.h"
-#include "state/go_json_writer.h"
-#include "sys/file.h"
+#include "gotext/go_json_writer.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 
@@ -53,6 +53,10 @@ int fail(const Error& error) {
   complain(error.message);
   return kExitFailed;
 }
+
+Error bad_argument(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+std::string or_dash(std::string_view text) { return text.empty() ? "-" : on_one_line(text); }
 
 int fail_usage(const Error& error, std::string_view command) {
   if (error.code != Code::kInvalid) return fail(error);

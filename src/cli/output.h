@@ -26,12 +26,18 @@ void report(std::string_view line);
 // those beyond ASCII, and bytes that are not UTF-8) as Go escapes it: \n, \x1b.
 std::string on_one_line(std::string_view message);
 
+// The same, and "-" for nothing: a cell of a table.
+std::string or_dash(std::string_view text);
+
 // Complains and returns the exit code for it, 1.
 int fail(const Error& error);
 
 // The same, but what is kInvalid is bad usage: it refers to the help of `command` ("get pods")
 // and returns 2.
 int fail_usage(const Error& error, std::string_view command);
+
+// What was given on the command line or in a file and cannot be meant: kInvalid.
+Error bad_argument(std::string message);
 
 // Makes a closed pipe a failed write instead of a silent death by SIGPIPE.
 void ignore_broken_pipes();

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "features/feature.h"
+#include "features/registry/feature.h"
 
 namespace corehold {
 

@@ -13,8 +13,8 @@
 #include "discover/hwloc_reader.h"
 #include "discover/synthetic_text.h"
 #include "discover/xml_check.h"
-#include "sys/child_trial.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/process/child_trial.h"
 
 namespace corehold {
 namespace {
@@ -65,7 +65,7 @@ Result<Topology> topology_from_host() {
   const Handle handle = new_handle();
   if (handle == nullptr) return no_memory();
   if (hwloc_topology_load(handle.get()) != 0) {
-    return Error{Code::kIo, fmt::format("hwloc cannot read it: {}", std::strerror(errno))};
+    return Error{Code::kIo, fmt::format("hwloc cannot read it: {}", std::strerror(errno)), errno};
   }
   if (hwloc_topology_is_thissystem(handle.get()) == 0) {
     return Error{

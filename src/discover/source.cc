@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "discover/hwloc_source.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "features/registry.h"
+#include "features/registry/registry.h"
 
 namespace corehold {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "features/known_features.h"
-#include "features/testing.h"
+#include "features/registry/testing.h"
 
 namespace corehold {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 #include "features/node_mask.h"
-#include "features/registry.h"
+#include "features/registry/registry.h"
 
 namespace corehold {
 

@@ -11,7 +11,7 @@
 
 #include "features/known_features.h"
 #include "features/match.h"
-#include "features/testing.h"
+#include "features/registry/testing.h"
 
 namespace corehold {
 namespace {

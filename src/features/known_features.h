@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "features/registry.h"
+#include "features/registry/registry.h"
 
 namespace corehold {
 

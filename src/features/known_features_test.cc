@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "features/testing.h"
+#include "features/registry/testing.h"
 #include "pod/testing.h"
 
 namespace corehold {

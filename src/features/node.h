@@ -16,7 +16,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/result.h"
-#include "features/registry.h"
+#include "features/registry/registry.h"
 
 namespace corehold {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "features/registry.h"
+#include "features/registry/registry.h"
 
 namespace corehold {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "features/registry.h"
+#include "features/registry/registry.h"
 
 namespace corehold {
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/result.h"
-#include "features/registry.h"
+#include "features/registry/registry.h"
 
 namespace corehold {
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::value spec_of(const Pod& pod) {
+json::value written_spec_of(const Pod& pod) {
   json::object object = to_json(pod);
   const json::value* spec = field(object, "spec");
   return spec == nullptr ? json::value() : *spec;
@@ -32,9 +32,9 @@ std::string node_name(const json::value& spec) {
 
 std::optional<std::string> node_to_check(const FeatureUpdate& update) {
   if (!update.subresource.empty() && update.subresource != "resize") return std::nullopt;
-  const json::value spec = spec_of(update.new_pod);
+  const json::value spec = written_spec_of(update.new_pod);
   std::string name = node_name(spec);
-  if (name.empty() || spec == spec_of(update.old_pod)) return std::nullopt;
+  if (name.empty() || spec == written_spec_of(update.old_pod)) return std::nullopt;
   return name;
 }
 

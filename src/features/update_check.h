@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "features/node.h"
-#include "features/registry.h"
+#include "features/registry/registry.h"
 
 namespace corehold {
 

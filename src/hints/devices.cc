@@ -41,6 +41,10 @@ void add_device(Need& need, const NodeSet& nodes) {
 
 HintFamily nowhere() { return {}; }
 
+std::int64_t chosen(const std::vector<bool>& choice) {
+  return std::count(choice.begin(), choice.end(), true);
+}
+
 }  // namespace
 
 Result<DeviceBook> DeviceBook::make(DeviceInventory inventory) {
@@ -53,30 +57,67 @@ Result<DeviceBook> DeviceBook::make(DeviceInventory inventory) {
   }
   DeviceBook book;
   book.inventory_ = std::move(inventory);
+  for (const auto& [resource, devices] : book.inventory_) {
+    book.holders_[resource].resize(devices.size());
+  }
   return book;
 }
 
-Ids DeviceBook::available(const std::string& resource) const {
-  std::set<std::string> held;
-  for (const auto& [pod, containers] : pods_) {
-    for (const auto& [name, holding] : containers) {
-      const auto ids = holding.find(resource);
-      if (ids != holding.end()) held.insert(ids->second.begin(), ids->second.end());
-    }
-  }
-  Ids free;
-  const auto devices = inventory_.find(resource);
-  if (devices == inventory_.end()) return free;
-  for (const Device& device : devices->second) {
-    if (!held.contains(device.id)) free.push_back(device.id);
-  }
+DeviceBook::Choice DeviceBook::free_devices(const std::string& resource) const {
+  const std::vector<int>& holders = holders_.at(resource);
+  Choice free(holders.size());
+  for (std::size_t i = 0; i < holders.size(); ++i) free[i] = holders[i] == 0;
   return free;
+}
+
+DeviceBook::Choice DeviceBook::choice_of(const std::string& resource, const Ids& ids) const {
+  const std::vector<Device>& devices = inventory_.at(resource);
+  Choice choice(devices.size());
+  if (ids.empty()) return choice;
+  for (std::size_t i = 0; i < devices.size(); ++i) choice[i] = has(ids, devices[i].id);
+  return choice;
+}
+
+Ids DeviceBook::available(const std::string& resource) const {
+  Ids ids;
+  const auto devices = inventory_.find(resource);
+  if (devices == inventory_.end()) return ids;
+  const Choice free = free_devices(resource);
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    if (free[i]) ids.push_back(devices->second[i].id);
+  }
+  return ids;
 }
 
 Ids DeviceBook::reusable(const std::string& pod, const std::string& resource) const {
   if (reusable_.pod != pod) return {};
   const auto left = reusable_.left.find(resource);
   return left == reusable_.left.end() ? Ids{} : left->second;
+}
+
+void DeviceBook::count_holders(const DeviceHolding& holding, int by) {
+  for (const auto& [resource, ids] : holding) {
+    const std::vector<Device>& devices = inventory_.at(resource);
+    std::vector<int>& holders = holders_.at(resource);
+    for (const std::string& id : ids) {
+      const auto device = std::find_if(devices.begin(), devices.end(),
+                                       [&](const Device& each) { return each.id == id; });
+      CHECK(device != devices.end());
+      holders[static_cast<std::size_t>(device - devices.begin())] += by;
+    }
+  }
+}
+
+void DeviceBook::count_holders(const std::map<std::string, DeviceHolding>& containers, int by) {
+  for (const auto& [name, holding] : containers) count_holders(holding, by);
+}
+
+void DeviceBook::set_holding(const std::string& pod, const std::string& container,
+                             const DeviceHolding& holding) {
+  DeviceHolding& held = pods_[pod][container];
+  count_holders(held, -1);
+  held = holding;
+  count_holders(held, 1);
 }
 
 const Ids* DeviceBook::find(const std::string& pod, const std::string& container,
@@ -95,16 +136,17 @@ bool DeviceBook::has_nodes(const std::string& resource) const {
                      [](const Device& device) { return !device.nodes.empty(); });
 }
 
-HintFamily DeviceBook::family(const NodeSet& nodes, const std::string& resource, const Ids& free,
-                              const Ids& left, std::int64_t count) const {
+HintFamily DeviceBook::family(const NodeSet& nodes, const std::string& resource, const Choice& free,
+                              const Choice& left, std::int64_t count) const {
   Need all{.piles = {}, .amount = count};
   Need rest{.piles = {}, .amount = count};
   Threshold threshold{.required = {}, .within = nodes, .needs = {}};
-  for (const Device& device : inventory_.at(resource)) {
-    const NodeSet near = device.nodes & nodes;
+  const std::vector<Device>& devices = inventory_.at(resource);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const NodeSet near = devices[i].nodes & nodes;
     add_device(all, near);
-    if (has(free, device.id)) add_device(rest, near);
-    if (device.nodes.empty() || !has(left, device.id)) continue;
+    if (free[i]) add_device(rest, near);
+    if (devices[i].nodes.empty() || !left[i]) continue;
     // Every device that is left to the container has to be near.
     --rest.amount;
     if (near.size() == 1) {
@@ -136,12 +178,14 @@ std::vector<ResourceHints> DeviceBook::hints(const NodeSet& nodes, const Pod& po
     if (!has_nodes(resource)) continue;
     if (const Ids* held = find(pod.uid, container.name, resource)) {
       const bool same = static_cast<std::int64_t>(held->size()) == count;
-      entry.family = same ? family(nodes, resource, *held, {}, count) : nowhere();
+      entry.family =
+          same ? family(nodes, resource, choice_of(resource, *held), choice_of(resource, {}), count)
+               : nowhere();
       continue;
     }
-    const Ids free = available(resource);
-    const Ids left = reusable(pod.uid, resource);
-    const bool enough = static_cast<std::int64_t>(free.size() + left.size()) >= count;
+    const Choice free = free_devices(resource);
+    const Choice left = choice_of(resource, reusable(pod.uid, resource));
+    const bool enough = chosen(free) + chosen(left) >= count;
     entry.family = enough ? family(nodes, resource, free, left, count) : nowhere();
   }
   return hints;
@@ -165,10 +209,11 @@ std::vector<ResourceHints> DeviceBook::pod_hints(const NodeSet& nodes, const Pod
         if (!has(held, id)) held.push_back(id);
       }
     }
-    const Ids from = held.empty() ? available(resource) : held;
-    const auto there = static_cast<std::int64_t>(from.size());
+    const Choice from = held.empty() ? free_devices(resource) : choice_of(resource, held);
+    const std::int64_t there = chosen(from);
     const bool possible = held.empty() ? there >= count : there == count;
-    entry.family = possible ? family(nodes, resource, from, {}, count) : nowhere();
+    entry.family =
+        possible ? family(nodes, resource, from, choice_of(resource, {}), count) : nowhere();
   }
   return hints;
 }
@@ -178,40 +223,38 @@ Result<Ids> DeviceBook::choose(const std::string& pod, const std::string& resour
   enum class Rank { kNear, kFar, kNowhere };
   // Left by init containers or not, how near, and how many nodes reach beyond the affinity.
   using Key = std::tuple<bool, Rank, int>;
-  const Ids free = available(resource);
-  const Ids left = reusable(pod, resource);
+  const std::vector<Device>& devices = inventory_.at(resource);
+  const Choice free = free_devices(resource);
+  const Choice left = choice_of(resource, reusable(pod, resource));
   const bool aligned = affinity && has_nodes(resource);
-  std::vector<std::pair<Key, std::string>> candidates;
-  for (const Device& device : inventory_.at(resource)) {
-    const bool reused = has(left, device.id);
-    if (!reused && !has(free, device.id)) continue;
-    Key key{!reused, Rank::kNowhere, 0};
-    if (aligned && !device.nodes.empty()) {
-      const bool near = device.nodes.intersects(*affinity);
-      key = {!reused, near ? Rank::kNear : Rank::kFar,
-             near ? (device.nodes - *affinity).size() : 0};
+  std::vector<std::pair<Key, std::size_t>> candidates;  // the place in the inventory
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!left[i] && !free[i]) continue;
+    Key key{!left[i], Rank::kNowhere, 0};
+    if (aligned && !devices[i].nodes.empty()) {
+      const bool near = devices[i].nodes.intersects(*affinity);
+      key = {!left[i], near ? Rank::kNear : Rank::kFar,
+             near ? (devices[i].nodes - *affinity).size() : 0};
     }
-    candidates.emplace_back(key, device.id);
+    candidates.emplace_back(key, i);
   }
   if (static_cast<std::int64_t>(candidates.size()) < count) {
     // The kubelet counts what is asked beyond the devices it can use again.
-    return Error{
-        Code::kExhausted,
-        fmt::format("requested number of devices unavailable for {}. Requested: {}, "
-                    "Available: {}",
-                    resource, count - static_cast<std::int64_t>(left.size()), free.size())};
+    return Error{Code::kExhausted,
+                 fmt::format("requested number of devices unavailable for {}. Requested: {}, "
+                             "Available: {}",
+                             resource, count - chosen(left), chosen(free))};
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(candidates.begin(), candidates.end());
   candidates.resize(static_cast<std::size_t>(count));
-  Ids chosen;
-  for (const Device& device : inventory_.at(resource)) {
-    if (std::any_of(candidates.begin(), candidates.end(),
-                    [&](const auto& candidate) { return candidate.second == device.id; })) {
-      chosen.push_back(device.id);
-    }
-  }
-  return chosen;
+  std::vector<std::size_t> places;
+  places.reserve(candidates.size());
+  for (const auto& [key, place] : candidates) places.push_back(place);
+  std::sort(places.begin(), places.end());
+  Ids ids;
+  ids.reserve(places.size());
+  for (const std::size_t place : places) ids.push_back(devices[place].id);
+  return ids;
 }
 
 Result<DeviceHolding> DeviceBook::allocate(const Pod& pod, const Container& container,
@@ -248,7 +291,7 @@ Result<DeviceHolding> DeviceBook::allocate(const Pod& pod, const Container& cont
       if (container.kind == Container::Kind::kInit) left.push_back(id);
     }
   }
-  pods_[pod.uid][container.name] = holding;
+  set_holding(pod.uid, container.name, holding);
   return holding;
 }
 
@@ -268,6 +311,24 @@ Result<void> DeviceBook::restore(const std::string& pod_uid, const std::string& 
       }
     }
   }
+  if (is_any_held(holding)) TRY(check_other_pods(pod_uid, holding));
+  set_holding(pod_uid, container, holding);
+  return {};
+}
+
+bool DeviceBook::is_any_held(const DeviceHolding& holding) const {
+  return std::any_of(holding.begin(), holding.end(), [&](const auto& entry) {
+    const Choice wanted = choice_of(entry.first, entry.second);
+    const std::vector<int>& holders = holders_.at(entry.first);
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+      if (wanted[i] && holders[i] > 0) return true;
+    }
+    return false;
+  });
+}
+
+Result<void> DeviceBook::check_other_pods(const std::string& pod_uid,
+                                          const DeviceHolding& holding) const {
   for (const auto& [pod, containers] : pods_) {
     if (pod == pod_uid) continue;
     for (const auto& [name, other] : containers) {
@@ -283,13 +344,31 @@ Result<void> DeviceBook::restore(const std::string& pod_uid, const std::string& 
       }
     }
   }
-  pods_[pod_uid][container] = holding;
   return {};
 }
 
 void DeviceBook::release(const std::string& pod_uid) {
-  pods_.erase(pod_uid);
+  const auto pod = pods_.find(pod_uid);
+  if (pod != pods_.end()) {
+    count_holders(pod->second, -1);
+    pods_.erase(pod);
+  }
   if (reusable_.pod == pod_uid) settle();
+}
+
+DeviceBook::PodPart DeviceBook::part_of(const std::string& pod_uid) const {
+  PodPart part{.holdings = {}, .reusable = reusable_};
+  const auto pod = pods_.find(pod_uid);
+  if (pod != pods_.end()) part.holdings = pod->second;
+  return part;
+}
+
+void DeviceBook::put_back(const std::string& pod_uid, const PodPart& part) {
+  release(pod_uid);
+  reusable_ = part.reusable;
+  if (!part.holdings) return;
+  count_holders(*part.holdings, 1);
+  pods_.emplace(pod_uid, *part.holdings);
 }
 
 }  // namespace corehold

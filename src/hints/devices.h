@@ -21,6 +21,14 @@ namespace corehold {
 using DeviceHolding = std::map<std::string, std::vector<std::string>>;
 
 class DeviceBook {
+  // Devices that init containers of one pod leave to its later ones.
+  struct Reusable {
+    std::string pod{};
+    DeviceHolding left{};
+
+    bool operator==(const Reusable&) const = default;
+  };
+
  public:
   // Of a machine without devices.
   DeviceBook() = default;
@@ -67,31 +75,52 @@ class DeviceBook {
   // Gives back what all containers of the pod hold. An unknown pod is no error.
   void release(const std::string& pod_uid);
 
+  // Everything that allocate(), settle() and release() for one pod may change: what the pod
+  // holds, and what is left to later containers.
+  struct PodPart {
+    std::optional<std::map<std::string, DeviceHolding>> holdings{};  // by container
+    Reusable reusable{};
+
+    bool operator==(const PodPart&) const = default;
+  };
+  PodPart part_of(const std::string& pod_uid) const;
+  // The book as it was when part_of() gave this part, if only decisions about this pod have been
+  // made since, or the others have been put back in reverse order.
+  void put_back(const std::string& pod_uid, const PodPart& part);
+
   bool operator==(const DeviceBook&) const = default;
 
  private:
-  // Devices that init containers of one pod leave to its later ones.
-  struct Reusable {
-    std::string pod{};
-    DeviceHolding left{};
-
-    bool operator==(const Reusable&) const = default;
-  };
+  // Devices of one resource: a flag for each, in the order of the inventory.
+  using Choice = std::vector<bool>;
 
   std::vector<std::string> reusable(const std::string& pod, const std::string& resource) const;
   // Null when the container holds none.
   const std::vector<std::string>* find(const std::string& pod, const std::string& container,
                                        const std::string& resource) const;
   bool has_nodes(const std::string& resource) const;
+  // Those nobody holds.
+  Choice free_devices(const std::string& resource) const;
+  Choice choice_of(const std::string& resource, const std::vector<std::string>& ids) const;
   // Where `count` of the devices in `free` and `left` could be had, all of the latter near.
-  HintFamily family(const NodeSet& nodes, const std::string& resource,
-                    const std::vector<std::string>& free, const std::vector<std::string>& left,
-                    std::int64_t count) const;
+  HintFamily family(const NodeSet& nodes, const std::string& resource, const Choice& free,
+                    const Choice& left, std::int64_t count) const;
   Result<std::vector<std::string>> choose(const std::string& pod, const std::string& resource,
                                           std::int64_t count,
                                           const std::optional<NodeSet>& affinity) const;
+  bool is_any_held(const DeviceHolding& holding) const;
+  // Fails with kConflict when a container of another pod holds one of the devices.
+  Result<void> check_other_pods(const std::string& pod_uid, const DeviceHolding& holding) const;
+  // Adds `by` to the number of holders of each of the devices.
+  void count_holders(const DeviceHolding& holding, int by);
+  void count_holders(const std::map<std::string, DeviceHolding>& containers, int by);
+  void set_holding(const std::string& pod, const std::string& container,
+                   const DeviceHolding& holding);
 
   DeviceInventory inventory_{};
+  // How many containers hold each device, by resource and in the order of the inventory; an init
+  // container and a later one of its pod may hold the same.
+  std::map<std::string, std::vector<int>> holders_{};
   Pods pods_{};
   Reusable reusable_{};
 };

@@ -417,4 +417,34 @@ void MemoryBook::release(const std::string& pod_uid) {
   if (reusable_.pod == pod_uid) settle();
 }
 
+MemoryBook::PodPart MemoryBook::part_of(const std::string& pod_uid) const {
+  PodPart part;
+  if (!enabled()) return part;
+  const auto pod = pods_.find(pod_uid);
+  if (pod != pods_.end()) part.holdings = pod->second;
+  part.reusable = reusable_;
+  part.nodes.reserve(nodes_.size());
+  for (const auto& [id, node] : nodes_) {
+    part.nodes.push_back({.free = node.free, .assignments = node.assignments, .group = node.group});
+  }
+  return part;
+}
+
+void MemoryBook::put_back(const std::string& pod_uid, const PodPart& part) {
+  CHECK(part.nodes.size() == nodes_.size());
+  if (part.holdings) {
+    pods_.insert_or_assign(pod_uid, *part.holdings);
+  } else {
+    pods_.erase(pod_uid);
+  }
+  reusable_ = part.reusable;
+  std::size_t i = 0;
+  for (auto& [id, node] : nodes_) {
+    const NodeUse& use = part.nodes[i++];
+    node.free = use.free;
+    node.assignments = use.assignments;
+    node.group = use.group;
+  }
+}
+
 }  // namespace corehold

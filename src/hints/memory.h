@@ -54,6 +54,22 @@ struct MemoryNode {
 };
 
 class MemoryBook {
+  // Memory that init containers of one pod leave to its later ones, by the nodes it is on.
+  struct Reusable {
+    std::string pod{};
+    std::vector<MemoryHolding> left{};
+
+    bool operator==(const Reusable&) const = default;
+  };
+  // Of one NUMA node, what bookings change.
+  struct NodeUse {
+    NodeMemory free{};
+    int assignments = 0;
+    NodeSet group{};
+
+    bool operator==(const NodeUse&) const = default;
+  };
+
  public:
   // Of a machine whose memory is nobody's business: no hints, nothing is booked.
   MemoryBook() = default;
@@ -97,17 +113,24 @@ class MemoryBook {
   // Gives back what all containers of the pod hold. An unknown pod is no error.
   void release(const std::string& pod_uid);
 
+  // Everything that allocate(), settle() and release() for one pod may change: what the pod
+  // holds, what it leaves to its later containers, and what is free on each NUMA node. The cost
+  // follows the number of NUMA nodes, not that of other pods.
+  struct PodPart {
+    std::optional<std::map<std::string, MemoryHolding>> holdings{};  // by container
+    Reusable reusable{};
+    std::vector<NodeUse> nodes{};  // in the order of nodes()
+
+    bool operator==(const PodPart&) const = default;
+  };
+  PodPart part_of(const std::string& pod_uid) const;
+  // The book as it was when part_of() gave this part, if only decisions about this pod have been
+  // made since, or the others have been put back in reverse order.
+  void put_back(const std::string& pod_uid, const PodPart& part);
+
   bool operator==(const MemoryBook&) const = default;
 
  private:
-  // Memory that init containers of one pod leave to its later ones, by the nodes it is on.
-  struct Reusable {
-    std::string pod{};
-    std::vector<MemoryHolding> left{};
-
-    bool operator==(const Reusable&) const = default;
-  };
-
   // Of all nodes named.
   std::int64_t amount(const NodeSet& nodes, NodeMemory MemoryNode::*kind,
                       const std::string& resource) const;

@@ -16,13 +16,13 @@
 
 #include "agent/agent.h"
 #include "base/code.h"
-#include "cli/config_render.h"
-#include "cli/open_files.h"
+#include "cli/config/config_render.h"
 #include "cli/output.h"
+#include "cli/run/open_files.h"
 #include "config/read_config.h"
 #include "discover/source.h"
-#include "sim/node_setup.h"
-#include "sys/file.h"
+#include "node/node_setup.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {

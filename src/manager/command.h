@@ -11,29 +11,20 @@
 #include <vector>
 
 #include "base/result.h"
-#include "manager/node_state.h"
+#include "container/ask.h"
+#include "container/seen_container.h"
+#include "manager/record.h"
+#include "state/state.h"
 
 namespace corehold {
 
 // A timer by what it is for. `container` is empty for timers of a pod or the node.
 struct TimerKey {
-  enum class Kind { kRestart, kKill, kRetry, kSaveRetry, kReconcile, kDelay };
+  enum class Kind { kRestart, kRetry, kSaveRetry, kReconcile, kDelay, kAnswer };
   Kind kind = Kind::kReconcile;
   ContainerRef about{};
 
   auto operator<=>(const TimerKey&) const = default;
-};
-
-// A container as the runtime sees it.
-struct SeenContainer {
-  ContainerRef container{};
-  int attempt = 0;
-  bool running = false;
-  CpuSet cpus{};         // where the kernel lets it run now
-  bool strayed = false;  // processes or threads of it were found outside its confines
-  WallTime started_at{};
-  std::optional<Exit> exit{};  // of one that does not run
-  std::optional<Pod> pod{};    // whose it is, as the runtime has kept it
 };
 
 // The first command of every life: what was stored and what is there.
@@ -42,7 +33,6 @@ struct Recover {
   State cpus{};  // from the checkpoint, past Policy::start()
   std::vector<SeenContainer> seen{};
   CpuSet online{};
-  bool rebuild = false;  // the checkpoint is lost: take what runs for what was given
   bool cordoned = false;
 };
 
@@ -104,6 +94,15 @@ struct CpusetFailed {
   CpuSet cpus{};
   Error error{};
 };
+// The containers without CPUs of their own are all on these CPUs, and containers that start join
+// them there.
+struct SharedCpusApplied {
+  CpuSet cpus{};
+};
+struct SharedCpusFailed {
+  CpuSet cpus{};
+  Error error{};
+};
 struct ContainerStarted {
   ContainerRef container{};
   int attempt = 0;
@@ -129,12 +128,31 @@ struct ObserveFailed {
 struct ContainerExited {
   ContainerRef container{};
   int attempt = 0;
-  Exit exit{};
+  ContainerExit exit{};
 };
 
-using Command = std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod,
-                             PodSaved, PodForgotten, CheckpointSaved, PodInfoWritten, CpusetApplied,
-                             CpusetFailed, ContainerStarted, StartFailed, TimerFired, Observed,
-                             ObserveFailed, ContainerExited>;
+// From a runtime that runs containers for somebody else (manager/foreign). Such a runtime also
+// tells of each start and end of a container (ContainerStarted, ContainerExited), as far as these
+// reach the agent.
+struct Asked {
+  Ask ask{};
+  RequestId request = 0;
+};
+// The runtime has connected anew. What it tells of is all it has: questions from before are void.
+// Where this agent runs the containers it has the node look at once.
+struct Synchronized {
+  std::vector<SeenContainer> seen{};  // with their pods, as these are wished for
+  CpuSet online{};
+};
+// The runtime has removed the pod and all of its containers.
+struct PodRemoved {
+  std::string uid{};
+};
+
+using Command =
+    std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod, PodSaved,
+                 PodForgotten, CheckpointSaved, PodInfoWritten, CpusetApplied, CpusetFailed,
+                 SharedCpusApplied, SharedCpusFailed, ContainerStarted, StartFailed, TimerFired,
+                 Observed, ObserveFailed, ContainerExited, Asked, Synchronized, PodRemoved>;
 
 }  // namespace corehold

@@ -18,12 +18,16 @@ namespace {
 
 namespace json = boost::json;
 
+// Grows when an older agent would misread a record. A field that an older agent can do without
+// needs no new version.
+constexpr std::int64_t kRecordVersion = 1;
+
 constexpr std::array kSources{Source::kApi, Source::kStatic, Source::kRun, Source::kRunWaiting};
 
-json::object to_json(const Exit& exit) {
+json::object to_json(const ContainerExit& exit) {
   return {{"code", exit.code},
           {"signal", exit.signal},
-          {"reason", exit.reason},
+          {"reason", reason_of(exit)},
           {"message", exit.message},
           {"startedAt", exit.started_at.count()},
           {"finishedAt", exit.finished_at.count()}};
@@ -129,11 +133,11 @@ class Reader {
   Path path_;
 };
 
-Result<Exit> read_exit(const Reader& reader) {
-  Exit exit;
+Result<ContainerExit> read_exit(const Reader& reader) {
+  ContainerExit exit;
   exit.code = TRY(reader.integer("code"));
   exit.signal = TRY(reader.integer("signal"));
-  exit.reason = TRY(reader.text("reason"));
+  exit.cause = cause_of(TRY(reader.text("reason")));
   exit.message = TRY(reader.text("message"));
   exit.started_at = TRY(reader.time("startedAt"));
   exit.finished_at = TRY(reader.time("finishedAt"));
@@ -237,6 +241,17 @@ Result<PodRecord> read_fields(const json::object& object) {
   return record;
 }
 
+// A record without a version is as one of version 1.
+Result<void> check_version(const json::object& object) {
+  const std::int64_t version =
+      TRY(Reader(object, Path()).number("version", 0, std::numeric_limits<std::int64_t>::max()));
+  if (version <= kRecordVersion) return {};
+  return Error{Code::kUnsupported,
+               fmt::format("written by a later Corehold (version {}, this one knows {}); start the "
+                           "later one again, or delete the pod there before going back",
+                           version, kRecordVersion)};
+}
+
 }  // namespace
 
 std::string_view name_of(Source source) {
@@ -254,7 +269,7 @@ std::string_view name_of(Source source) {
 }
 
 std::string write_record(const PodRecord& record) {
-  json::object object{{"version", 1},
+  json::object object{{"version", kRecordVersion},
                       {"pod", to_json(record.pod)},
                       {"source", name_of(record.source)},
                       {"sequence", static_cast<std::int64_t>(record.sequence)},
@@ -277,13 +292,15 @@ std::string write_record(const PodRecord& record) {
 }
 
 Result<PodRecord> read_record(std::string_view text) {
-  const auto as_corrupt = [](Error error) {
-    return Error{Code::kCorrupt, fmt::format("record of a pod: {}", error.message)};
+  const auto as_corrupt = [](const Error& error) {
+    const Code code = error.code == Code::kUnsupported ? error.code : Code::kCorrupt;
+    return Error{code, fmt::format("record of a pod: {}", error.message)};
   };
   auto value = parse_json(text);
   if (!value) return as_corrupt(value.error());
   const json::object* object = value->if_object();
   if (object == nullptr) return as_corrupt({Code::kCorrupt, "is not an object"});
+  if (const auto known = check_version(*object); !known) return as_corrupt(known.error());
   auto record = read_fields(*object);
   if (!record) return as_corrupt(record.error());
   return record;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PodRecord as the text that the store keeps. Fields that a later version adds are
-// ignored; fields that are missing have their defaults.
+// PodRecord as the text that the store keeps. Fields that are not known are ignored, fields that
+// are missing have their defaults, and a record of a later version is refused.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "manager/node_state.h"
+#include "manager/record.h"
 
 namespace corehold {
 
@@ -20,7 +20,7 @@ inline constexpr std::chrono::seconds kMostGrace{std::int64_t{1} << 32};
 std::string write_record(const PodRecord& record);
 
 // Fails with kCorrupt, naming the field, on anything that write_record could not have
-// written or that is not of its shape.
+// written or that is not of its shape; with kUnsupported on a record of a later version.
 Result<PodRecord> read_record(std::string_view text);
 
 // "api", "static", "run", "run-waiting".

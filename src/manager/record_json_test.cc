@@ -28,12 +28,12 @@ PodRecord full_record() {
                                 .exits = 3,
                                 .began = 1,
                                 .ended = true,
-                                .last_exit = Exit{.code = 137,
-                                                  .signal = 9,
-                                                  .reason = "Error",
-                                                  .message = "it \"died\"",
-                                                  .started_at = milliseconds(5),
-                                                  .finished_at = milliseconds(6)}};
+                                .last_exit = ContainerExit{.code = 137,
+                                                           .signal = 9,
+                                                           .cause = ExitCause::kOutOfMemory,
+                                                           .message = "it \"died\"",
+                                                           .started_at = milliseconds(5),
+                                                           .finished_at = milliseconds(6)}};
   record.containers["main"] = {.started_at = milliseconds(77),
                                .actual = Resources{.requests = {{"cpu", *Quantity::parse("1")}}}};
   record.wish =
@@ -73,6 +73,18 @@ TEST(PodRecordText, MissingFieldsHaveTheirDefaults) {
   EXPECT_EQ(record->sequence, 0);
 }
 
+TEST(PodRecordText, RefusesALaterVersion) {
+  std::string text = write_record(full_record());
+  const std::string_view mine = R"("version":1,)";
+  ASSERT_EQ(text.find(mine), 1U);
+  const auto later = read_record(text.replace(1, mine.size(), R"("version":2,)"));
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error(),
+            (Error{Code::kUnsupported,
+                   "record of a pod: written by a later Corehold (version 2, this one knows 1); "
+                   "start the later one again, or delete the pod there before going back"}));
+}
+
 TEST(PodRecordText, SaysWhatIsWrong) {
   const auto message = [](std::string_view text) {
     const auto record = read_record(text);
@@ -84,6 +96,7 @@ TEST(PodRecordText, SaysWhatIsWrong) {
   EXPECT_THAT(message("{"), HasSubstr("record of a pod: "));
   EXPECT_THAT(message("[]"), HasSubstr("is not an object"));
   EXPECT_THAT(message("{}"), HasSubstr("pod: required"));
+  EXPECT_THAT(message(R"({"version":"one"})"), HasSubstr("version: is not a whole number"));
   EXPECT_THAT(message(R"({"pod":{"spec":{}},"source":"moon"})"),
               HasSubstr("source: \"moon\" is unknown"));
   EXPECT_THAT(message(R"({"pod":{"spec":{}},"source":"api","grace":-1})"),

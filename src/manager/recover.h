@@ -5,10 +5,11 @@
 // recorded; what is held by nobody is released.
 #pragma once
 
-#include "manager/turn.h"
+#include "manager/command.h"
+#include "manager/running/running_turn.h"
 
 namespace corehold {
 
-void on_recover(Turn& turn, const Recover& command);
+void on_recover(RunningTurn& turn, const Recover& command);
 
 }  // namespace corehold

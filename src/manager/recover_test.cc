@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "manager/placing/facts.h"
 #include "manager/testing.h"
 #include "pod/testing.h"
 #include "topology/testing.h"
@@ -81,14 +82,14 @@ TEST_F(RecoverTest, WhatRunsIsAdoptedAndLeftAlone) {
                        .seen = {seen("db", "2-3"), seen("web", "0-1,4-7")}}),
               ElementsAre("persist shared 0-1,4-7 db/main 2-3"));
   EXPECT_EQ(phase_of(node_.pod("db")), "Running");
-  EXPECT_EQ(node_.node().next_sequence, 3);
+  EXPECT_EQ(node_.node().running.next_sequence, 3);
 }
 
 TEST_F(RecoverTest, ASharedContainerThatHadNotLeftYetLeavesBeforeTheStart) {
   EXPECT_THAT(recover({.pods = {admitted(exclusive("db")), running(shared("web"), 2)},
                        .cpus = holding("db", "2-3"),
                        .seen = {seen("web", "0-7")}}),
-              ElementsAre("persist shared 0-1,4-7 db/main 2-3", "set web/main to 0-1,4-7",
+              ElementsAre("persist shared 0-1,4-7 db/main 2-3", "share 0-1,4-7",
                           "start db/main#0 on 2-3", "save db"));
 }
 
@@ -97,7 +98,7 @@ TEST_F(RecoverTest, NothingMovesBeforeTheCheckpointOfThisLifeIsSaved) {
                  .cpus = holding("db", "2-3"),
                  .seen = {seen("web", "0-7")}});
   EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), IsEmpty());
-  EXPECT_THAT(node_.send(CheckpointSaved{.revision = 1}), ElementsAre("set web/main to 0-1,4-7"));
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = 1}), ElementsAre("share 0-1,4-7"));
 }
 
 TEST_F(RecoverTest, AContainerThatWasStartedButNotRecordedIsAdopted) {
@@ -111,7 +112,7 @@ TEST_F(RecoverTest, AContainerThatWasStartedButNotRecordedIsAdopted) {
 TEST_F(RecoverTest, AnEndThatOnlyTheRuntimeKnowsIsRecordedAndTheContainerRunsAgain) {
   SeenContainer ended = seen("db", "");
   ended.running = false;
-  ended.exit = Exit{.code = 5, .finished_at = hours(2)};
+  ended.exit = ContainerExit{.code = 5, .finished_at = hours(2)};
   EXPECT_THAT(
       recover({.pods = {running(exclusive("db"))}, .cpus = holding("db", "2-3"), .seen = {ended}}),
       ElementsAre("persist shared 0-1,4-7 db/main 2-3", "save db", "start db/main#1 on 2-3",
@@ -121,10 +122,10 @@ TEST_F(RecoverTest, AnEndThatOnlyTheRuntimeKnowsIsRecordedAndTheContainerRunsAga
 
 TEST_F(RecoverTest, AnEndThatIsOnRecordIsNotCountedAgain) {
   PodRecord record = admitted(exclusive("db"));
-  record.containers["main"] = {.attempt = 0, .exits = 1, .last_exit = Exit{.code = 5}};
+  record.containers["main"] = {.attempt = 0, .exits = 1, .last_exit = ContainerExit{.code = 5}};
   SeenContainer ended = seen("db", "");
   ended.running = false;
-  ended.exit = Exit{.code = 5};
+  ended.exit = ContainerExit{.code = 5};
   EXPECT_THAT(
       recover({.pods = {record}, .cpus = holding("db", "2-3"), .seen = {ended}}),
       ElementsAre("persist shared 0-1,4-7 db/main 2-3", "start db/main#1 on 2-3", "save db"));
@@ -136,15 +137,23 @@ TEST_F(RecoverTest, AContainerThatVanishedHasEndedInAnUnknownWay) {
   EXPECT_THAT(recover({.pods = {record}, .cpus = holding("db", "2-3")}),
               ElementsAre("persist shared 0-1,4-7 db/main 2-3", "save db", "persist shared 0-7"));
   EXPECT_EQ(phase_of(node_.pod("db")), "Failed");
-  EXPECT_EQ(node_.pod("db").record.containers.at("main").last_exit->reason,
-            "ContainerStatusUnknown");
+  EXPECT_EQ(node_.pod("db").record.containers.at("main").last_exit->cause, ExitCause::kUnknown);
 }
 
-TEST_F(RecoverTest, AnAdmissionOfWhichOnlyTheCheckpointKnowsStartsAnew) {
+TEST_F(RecoverTest, AnAdmissionOfWhichOnlyTheCheckpointKnowsKeepsItsCpus) {
   PodRecord record{.pod = exclusive("db"), .sequence = 1};
   EXPECT_THAT(recover({.pods = {record}, .cpus = holding("db", "4-5")}),
-              ElementsAre("persist shared 0-1,4-7 db/main 2-3", "save db", "start db/main#0 on 2-3",
+              ElementsAre("persist shared 0-3,6-7 db/main 4-5", "save db", "start db/main#0 on 4-5",
                           "save db"));
+}
+
+// A power cut has lost the record of db's admission; large has waited since before db was created.
+TEST_F(RecoverTest, APodThatWaitsDoesNotGetTheCpusOfOneWhoseAdmissionWasNotSynced) {
+  PodRecord large{.pod = pod_of("large", {"main cpu=6 memory=1Gi"}), .sequence = 1};
+  PodRecord record{.pod = exclusive("db"), .sequence = 2};
+  EXPECT_THAT(recover({.pods = {large, record}, .cpus = holding("db", "4-5")}),
+              Contains("start db/main#0 on 4-5"));
+  EXPECT_EQ(node_.assigned("large", "main"), CpuSet{});
 }
 
 TEST_F(RecoverTest, HoldingsOfNobodyAreReleased) {
@@ -161,8 +170,8 @@ TEST_F(RecoverTest, AStrangerThatRunsKeepsItsCpusAndIsTakenIn) {
 
 TEST_F(RecoverTest, AStrangerIsTakenInByTheManifestThatTheRuntimeHasKept) {
   SeenContainer stranger = seen("db", "2-3");
-  stranger.pod = exclusive("db");
-  EXPECT_THAT(recover({.cpus = node_.empty(), .seen = {stranger}, .rebuild = true}),
+  stranger.pod = std::make_shared<const Pod>(exclusive("db"));
+  EXPECT_THAT(recover({.cpus = node_.empty(), .seen = {stranger}}),
               ElementsAre("persist shared 0-1,4-7 db/main 2-3", "save db", "set db/main to 2-3"));
   EXPECT_EQ(node_.pod("db").record.pod.restart_policy, "Always");
 }
@@ -178,17 +187,14 @@ TEST_F(RecoverTest, ALostCheckpointIsRebuiltFromWhatRuns) {
   EXPECT_THAT(recover({.pods = {running(exclusive("db")), running(exclusive("mq", 4), 2),
                                 running(shared("web"), 3)},
                        .cpus = node_.empty(),
-                       .seen = {seen("db", "6-7"), seen("mq", "2-5"), seen("web", "0-1")},
-                       .rebuild = true}),
-              ElementsAre("persist shared 0-1 db/main 6-7 mq/main 2-5", "set db/main to 6-7",
-                          "set mq/main to 2-5"));
+                       .seen = {seen("db", "6-7"), seen("mq", "2-5"), seen("web", "0-1")}}),
+              ElementsAre("persist shared 0-1 db/main 6-7 mq/main 2-5", "share 0-1",
+                          "set db/main to 6-7", "set mq/main to 2-5"));
 }
 
 TEST_F(RecoverTest, CpusThatCannotBeItsOwnAreReplacedWhenTheCheckpointIsRebuilt) {
-  const auto lines = recover({.pods = {running(exclusive("db"))},
-                              .cpus = node_.empty(),
-                              .seen = {seen("db", "0-5")},
-                              .rebuild = true});
+  const auto lines = recover(
+      {.pods = {running(exclusive("db"))}, .cpus = node_.empty(), .seen = {seen("db", "0-5")}});
   EXPECT_THAT(lines,
               ElementsAre("persist shared 0-1,4-7 db/main 2-3", "save db", "set db/main to 2-3"));
   EXPECT_EQ(phase_of(node_.pod("db")), "Running");
@@ -199,13 +205,13 @@ TEST_F(RecoverTest, ADeletedPodGoesOnStoppingWithTheTimeThatIsLeft) {
   record.deleted_at = node_.time().wall - seconds(10);
   EXPECT_THAT(
       recover({.pods = {record}, .cpus = holding("db", "2-3"), .seen = {seen("db", "2-3")}}),
-      ElementsAre("persist shared 0-1,4-7 db/main 2-3", "timer kill db 20s", "terminate db/main"));
+      ElementsAre("persist shared 0-1,4-7 db/main 2-3", "stop db/main 20s"));
 }
 
 TEST_F(RecoverTest, ADeletedPodThatIsGoneIsReleasedAndForgotten) {
   PodRecord record = admitted(exclusive("db"));
   record.deleted_at = hours(1);
-  record.containers["main"] = {.exits = 1, .ended = true, .last_exit = Exit{.code = 143}};
+  record.containers["main"] = {.exits = 1, .ended = true, .last_exit = ContainerExit{.code = 143}};
   EXPECT_THAT(recover({.pods = {record}, .cpus = holding("db", "2-3")}),
               ElementsAre("persist shared 0-7", "remove-files db", "forget db"));
 }
@@ -267,18 +273,18 @@ TEST_F(RecoverTest, AContainerThatVanishedUnnoticedIsFoundByReconciling) {
 }
 
 TEST_F(RecoverTest, AnUnknownContainerFoundLaterIsKilled) {
-  EXPECT_THAT(observe({seen("ghost", "2-3")}), ElementsAre("kill ghost/main"));
+  EXPECT_THAT(observe({seen("ghost", "2-3")}), ElementsAre("stop ghost/main 0s"));
 }
 
 TEST_F(RecoverTest, OfflineCpusLeaveEveryCpusetAndAreGivenToNobody) {
   node_.create(shared("web"));
   node_.create(exclusive("db"));
   EXPECT_THAT(observe({seen("db", "2"), seen("web", "0-1,4-6")}, "0-2,4-6"),
-              ElementsAre("set web/main to 0-1,4-6", "set db/main to 2"));
+              ElementsAre("share 0-1,4-6", "set db/main to 2"));
   EXPECT_THAT(node_.take_events(), AllOf(Contains("CpusOffline"), Contains("CpusOffline db/main"),
                                          Not(Contains("CpusOffline web/main"))));
   node_.create(exclusive("next", 5));
-  EXPECT_FALSE(node_.pod("next").admitted);
+  EXPECT_FALSE(is_admitted(node_.placed("next")));
   EXPECT_THAT(observe({seen("db", "2"), seen("web", "0-1,4-6")}),
               Contains("persist shared 0 db/main 2-3 next/main 1,4-7"));
 }

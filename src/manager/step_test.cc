@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "manager/placing/facts.h"
 #include "manager/testing.h"
 #include "pod/testing.h"
 #include "topology/testing.h"
@@ -14,6 +15,7 @@ namespace corehold {
 namespace {
 
 using std::chrono::seconds;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -32,7 +34,7 @@ TEST_F(NodeTest, AnExclusivePodIsSavedPlacedToldAndOnlyThenStarted) {
   EXPECT_THAT(node_.send(CreatePod{.pod = exclusive("db"), .request = 7}), ElementsAre("save db"));
   EXPECT_THAT(node_.send(PodSaved{.uid = "db"}),
               ElementsAre("reply 7", "persist shared 0-1,4-7 db/main 2-3"));
-  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().placing.revision}),
               ElementsAre("podinfo db main=2-3", "save db"));
   EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), IsEmpty());
   EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), ElementsAre("start db/main#0 on 2-3"));
@@ -47,17 +49,15 @@ TEST_F(NodeTest, SharedContainersLeaveBeforeTheExclusiveOneStarts) {
   node_.create(shared("job"));
   node_.send(CreatePod{.pod = exclusive("db")});
   node_.send(PodSaved{.uid = "db"});
-  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
-              ElementsAre("podinfo db main=2-3", "save db", "set job/main to 0-1,4-7",
-                          "set web/main to 0-1,4-7"));
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().placing.revision}),
+              ElementsAre("podinfo db main=2-3", "save db", "share 0-1,4-7"));
   EXPECT_THAT(node_.send(PodInfoWritten{.uid = "db"}), IsEmpty());
   EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), IsEmpty());
-  const CpuSet left = cpus("0-1,4-7");
-  EXPECT_THAT(node_.send(CpusetApplied{.container = {"web", "main"}, .cpus = left}), IsEmpty());
-  EXPECT_THAT(node_.send(CpusetApplied{.container = {"job", "main"}, .cpus = left}),
+  EXPECT_THAT(node_.send(SharedCpusApplied{cpus("0-1,4-7")}),
               ElementsAre("start db/main#0 on 2-3"));
 }
 
+// A container that starts joins the others that share where they are, whenever it does.
 TEST_F(NodeTest, ASharedContainerThatIsJustStartingLeavesFirstToo) {
   node_.run(CreatePod{.pod = shared("web")});
   node_.exit("web", "main", 1);  // restarts at once; the second time it backs off
@@ -66,34 +66,30 @@ TEST_F(NodeTest, ASharedContainerThatIsJustStartingLeavesFirstToo) {
   EXPECT_EQ(node_.pod("web").containers.at("main").stage, Stage::kStarting);
   EXPECT_THAT(node_.run(CreatePod{.pod = exclusive("db")}),
               ElementsAre("save db", "persist shared 0-1,4-7 db/main 2-3", "podinfo db main=2-3",
-                          "save db"));
-  EXPECT_THAT(
-      node_.run(ContainerStarted{.container = {"web", "main"}, .attempt = 2}),
-      ElementsAre("save web", "set web/main to 0-1,4-7", "start db/main#0 on 2-3", "save db"));
+                          "save db", "share 0-1,4-7", "start db/main#0 on 2-3", "save db"));
+  EXPECT_THAT(node_.run(ContainerStarted{.container = {"web", "main"}, .attempt = 2}),
+              ElementsAre("save web"));
 }
 
 TEST_F(NodeTest, DeletionIsSavedThenContainersEndThenCpusGoBack) {
   node_.create(shared("web"));
   node_.create(exclusive("db"));
   EXPECT_THAT(node_.send(DeletePod{.uid = "db", .request = 9}), ElementsAre("save db"));
-  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}),
-              ElementsAre("reply 9", "timer kill db 30s", "terminate db/main"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), ElementsAre("reply 9", "stop db/main 30s"));
   EXPECT_THAT(node_.send(ContainerExited{.container = {"db", "main"}, .exit = {.code = 143}}),
-              ElementsAre("save db", "cancel kill db"));
+              ElementsAre("save db"));
   EXPECT_THAT(node_.send(PodSaved{.uid = "db"}),
               ElementsAre("persist shared 0-7", "remove db/main"));
-  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().revision}),
-              ElementsAre("set web/main to 0-7", "remove-files db", "forget db"));
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().placing.revision}),
+              ElementsAre("share 0-7", "remove-files db", "forget db"));
   EXPECT_THAT(node_.send(PodForgotten{.uid = "db"}), IsEmpty());
-  EXPECT_FALSE(node_.node().pods.contains("db"));
+  EXPECT_FALSE(node_.node().running.pods.contains("db"));
 }
 
-TEST_F(NodeTest, AContainerThatDoesNotStopIsKilled) {
+TEST_F(NodeTest, AContainerThatStopsKeepsItsCpusUntilItIsGone) {
   node_.create(exclusive("db"));
-  node_.run(DeletePod{.uid = "db", .grace = seconds(5)});
+  EXPECT_THAT(node_.run(DeletePod{.uid = "db", .grace = seconds(5)}), Contains("stop db/main 5s"));
   node_.wait(seconds(5));
-  EXPECT_THAT(node_.send(TimerFired{{TimerKey::Kind::kKill, {"db", ""}}}),
-              ElementsAre("kill db/main", "timer kill db 10s"));
   EXPECT_EQ(node_.assigned("db", "main"), cpus("2-3"));
 }
 
@@ -143,14 +139,14 @@ TEST_F(NodeTest, ACordonedNodeLetsPodsWaitAndTakesThemLater) {
   node_.create(shared("web"));
   node_.send(SetCordon{.cordoned = true});
   node_.create(exclusive("db"));
-  EXPECT_FALSE(node_.pod("db").admitted);
+  EXPECT_FALSE(is_admitted(node_.placed("db")));
   EXPECT_EQ(node_.pod("db").record.reason, "Unschedulable");
   node_.create(exclusive("static"), Source::kStatic);
-  EXPECT_TRUE(node_.pod("static").admitted);
+  EXPECT_TRUE(is_admitted(node_.placed("static")));
   node_.exit("web", "main", 1);
   EXPECT_EQ(node_.pod("web").containers.at("main").stage, Stage::kRunning);
   node_.run(SetCordon{.cordoned = false});
-  EXPECT_TRUE(node_.pod("db").admitted);
+  EXPECT_TRUE(is_admitted(node_.placed("db")));
 }
 
 }  // namespace

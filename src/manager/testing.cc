@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "manager/placing/facts.h"
 #include "policy/none_policy.h"
 
 namespace corehold {
@@ -18,8 +19,6 @@ std::string_view text_of(TimerKey::Kind kind) {
   switch (kind) {
     case TimerKey::Kind::kRestart:
       return "restart";
-    case TimerKey::Kind::kKill:
-      return "kill";
     case TimerKey::Kind::kRetry:
       return "retry";
     case TimerKey::Kind::kSaveRetry:
@@ -28,6 +27,8 @@ std::string_view text_of(TimerKey::Kind kind) {
       return "reconcile";
     case TimerKey::Kind::kDelay:
       return "delay";
+    case TimerKey::Kind::kAnswer:
+      return "answer";
   }
   check_failed("every kind of timer has a name", __FILE__, __LINE__);
 }
@@ -37,17 +38,23 @@ std::string text_of(const TimerKey& timer) {
   return fmt::format("{}{}{}", text_of(timer.kind), about.empty() ? "" : " ", about);
 }
 
+std::string line_of(const State& checkpoint) {
+  std::string text = "persist shared " + checkpoint.shared.str();
+  for (const auto& [pod, containers] : checkpoint.pods) {
+    for (const auto& [name, holding] : containers) {
+      text += fmt::format(" {}/{} {}", pod, name, holding.assigned.str());
+    }
+  }
+  return text;
+}
+
 struct Line {
   std::string operator()(const SavePod& e) const { return "save " + e.record.pod.uid; }
   std::string operator()(const ForgetPod& e) const { return "forget " + e.uid; }
   std::string operator()(const PersistCheckpoint& e) const {
-    std::string text = "persist shared " + e.state.shared.str();
-    for (const auto& [pod, containers] : e.state.pods) {
-      for (const auto& [name, holding] : containers) {
-        text += fmt::format(" {}/{} {}", pod, name, holding.assigned.str());
-      }
-    }
-    return text;
+    State named;
+    apply(named, e.delta);
+    return line_of(named);
   }
   std::string operator()(const WritePodInfo& e) const {
     std::string text = "podinfo " + e.uid;
@@ -57,16 +64,18 @@ struct Line {
     return text;
   }
   std::string operator()(const SetCpuset& e) const {
-    return fmt::format("set {} to {}{}", text_of(e.container), e.cpus.str(),
-                       e.mems ? " mems " + e.mems->str() : "");
+    return fmt::format("set {} to {}{}", text_of(e.container), e.placement.cpus.str(),
+                       e.placement.mems ? " mems " + e.placement.mems->str() : "");
   }
   std::string operator()(const StartContainer& e) const {
-    return fmt::format("start {}#{} on {}{}", text_of(e.container), e.attempt, e.cpus.str(),
-                       e.mems ? " mems " + e.mems->str() : "");
+    return fmt::format("start {}#{} on {}{}", text_of(e.container), e.attempt,
+                       e.placement.cpus.str(),
+                       e.placement.mems ? " mems " + e.placement.mems->str() : "");
   }
-  std::string operator()(const SignalContainer& e) const {
-    return fmt::format("{} {}", e.signal == StopSignal::kKill ? "kill" : "terminate",
-                       text_of(e.container));
+  std::string operator()(const SetSharedCpus& e) const { return "share " + e.cpus.str(); }
+  std::string operator()(const StopContainer& e) const {
+    return fmt::format("stop {} {}s", text_of(e.container),
+                       static_cast<double>(e.grace.count()) / 1000);
   }
   std::string operator()(const RemoveContainer& e) const {
     return "remove " + text_of(e.container);
@@ -84,7 +93,18 @@ struct Line {
   }
   std::string operator()(const CountMetric& e) const { return e.name; }
   std::string operator()(const Reply& e) const {
-    return fmt::format("reply {}{}", e.request, e.error ? " " + e.error->message : "");
+    return fmt::format("reply {}{}{}", e.request, e.error ? " " + e.error->message : "",
+                       e.grant ? " granted " + e.grant->cpus.str() : "");
+  }
+};
+
+struct Syncs {
+  int operator()(const SavePod& e) const { return e.durability == Durability::kSynced ? 1 : 0; }
+  int operator()(const ForgetPod& e) const { return e.durability == Durability::kSynced ? 1 : 0; }
+  int operator()(const PersistCheckpoint&) const { return 2; }
+  template <typename Other>
+  int operator()(const Other&) const {
+    return 0;
   }
 };
 
@@ -101,7 +121,10 @@ struct Answer {
     return PodInfoWritten{.uid = e.uid};
   }
   std::optional<Command> operator()(const SetCpuset& e) const {
-    return CpusetApplied{.container = e.container, .cpus = e.cpus};
+    return CpusetApplied{.container = e.container, .cpus = e.placement.cpus};
+  }
+  std::optional<Command> operator()(const SetSharedCpus& e) const {
+    return SharedCpusApplied{.cpus = e.cpus};
   }
   std::optional<Command> operator()(const StartContainer& e) const {
     return ContainerStarted{.container = e.container, .attempt = e.attempt};
@@ -137,7 +160,7 @@ TestNode::TestNode(Topology topology, StaticConfig config, bool pins)
 }
 
 CpuSet TestNode::assigned(const std::string& uid, const std::string& container) const {
-  const Holding* holding = node_.bookings.cpus.find({uid, container});
+  const Holding* holding = node_.placing.bookings.cpus.find({uid, container});
   return holding == nullptr ? CpuSet{} : holding->assigned;
 }
 
@@ -151,10 +174,14 @@ std::vector<std::string> TestNode::send(const Command& command) {
   }
   std::vector<std::string> lines;
   for (const Effect& effect : last_) {
+    syncs_ += std::visit(Syncs{}, effect);
     if (std::holds_alternative<EmitEvent>(effect)) {
       events_.push_back(line_of(effect));
     } else if (std::holds_alternative<CountMetric>(effect)) {
       counts_.push_back(line_of(effect));
+    } else if (const auto* persist = std::get_if<PersistCheckpoint>(&effect)) {
+      apply(checkpoint_, persist->delta);
+      lines.push_back(line_of(checkpoint_));
     } else {
       lines.push_back(line_of(effect));
     }
@@ -225,15 +252,15 @@ std::vector<std::string> TestNode::recover(Recover command) {
 }
 
 std::vector<std::string> TestNode::restart() {
-  Recover found{.cpus = node_.durable};
-  for (const auto& [uid, pod] : node_.pods) {
+  Recover found{.cpus = node_.placing.durable};
+  for (const auto& [uid, pod] : node_.running.pods) {
     found.pods.push_back(pod.record);
     for (const auto& [name, container] : pod.containers) {
-      if (container.stage != Stage::kRunning) continue;
+      if (!is_running(container.stage)) continue;
       found.seen.push_back({.container = {uid, name},
                             .attempt = pod.record.containers.at(name).attempt,
                             .running = true,
-                            .cpus = container.confirmed,
+                            .cpus = confirmed_cpus(node_.placing, placed(uid).containers.at(name)),
                             .started_at = pod.record.containers.at(name).started_at});
     }
   }

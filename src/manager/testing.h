@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "manager/step.h"
@@ -29,7 +30,8 @@ class TestNode {
   const ManagerRules& rules() const { return *rules_; }
   NodeState& node() { return node_; }
   ManagerRules& rules() { return *rules_; }
-  const PodState& pod(const std::string& uid) const { return node_.pods.at(uid); }
+  const RunPod& pod(const std::string& uid) const { return node_.running.pods.at(uid); }
+  const PlacedPod& placed(const std::string& uid) const { return node_.placing.pods.at(uid); }
   CpuSet assigned(const std::string& uid, const std::string& container) const;
   State empty() const { return empty_; }
 
@@ -60,6 +62,9 @@ class TestNode {
   // "FailedScheduling db", "corehold_drift_repairs_total", since the last call.
   std::vector<std::string> take_events();
   std::vector<std::string> take_counts();
+  // What the store had to sync since the last call: one for each record that is not lazy, two for
+  // each checkpoint.
+  int take_syncs() { return std::exchange(syncs_, 0); }
 
   // A new life of the agent on what is stored: the records as they are in memory.
   std::vector<std::string> recover(Recover command);
@@ -72,11 +77,13 @@ class TestNode {
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<ManagerRules> rules_;
   State empty_{};
+  State checkpoint_{};  // as it was last asked to be written
   NodeState node_{};
   Now now_{.steady = std::chrono::hours(1), .wall = std::chrono::hours(1000)};
   std::vector<Effect> last_{};
   std::vector<std::string> events_{};
   std::vector<std::string> counts_{};
+  int syncs_ = 0;
 };
 
 }  // namespace corehold

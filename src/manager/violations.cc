@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 
-#include "manager/facts.h"
+#include "manager/placing/facts.h"
+#include "manager/placing/resizing.h"
+#include "manager/running/facts.h"
 #include "manager/step.h"
 
 namespace corehold {
@@ -11,33 +15,36 @@ struct Placed {
   ContainerRef ref;
   CpuSet cpus;  // where it was put
   bool strayed = false;
+  bool shares = false;  // it is among the containers that share, whatever is booked for it
 };
 
-std::vector<Placed> everybody(const NodeState& node) {
+std::vector<Placed> everybody(const PlacingState& placing) {
   std::vector<Placed> all;
-  for (const auto& [uid, pod] : node.pods) {
+  for (const auto& [uid, pod] : placing.pods) {
     for (const auto& [name, container] : pod.containers) {
-      if (container.stage == Stage::kIdle) continue;
-      Placed placed{.ref = {uid, name},
-                    .cpus = container.confirmed,
-                    .strayed = container.strayed.has_value()};
-      if (container.asked) placed.cpus |= *container.asked;
-      all.push_back(std::move(placed));
+      if (container.presence == Presence::kAbsent) continue;
+      PlacedContainer unstrayed = container;
+      unstrayed.strayed.reset();
+      all.push_back({.ref = {uid, name},
+                     .cpus = may_run_on(placing, unstrayed),
+                     .strayed = container.strayed.has_value() ||
+                                (container.is_in_pool && placing.pool.strayed),
+                     .shares = container.is_in_pool});
     }
   }
   return all;
 }
 
-std::set<ContainerRef> init_containers(const NodeState& node) {
+std::set<ContainerRef> init_containers(const PlacingState& placing) {
   std::set<ContainerRef> inits;
-  for (const auto& [uid, pod] : node.pods) {
-    for (const Container& container : pod.record.pod.init_containers) {
+  for (const auto& [uid, pod] : placing.pods) {
+    for (const Container& container : pod.pod.init_containers) {
       if (container.kind == Container::Kind::kInit) inits.insert({uid, container.name});
     }
   }
-  // Of a pod that is not known any of them may be one.
-  for (const auto& [uid, containers] : node.durable.pods) {
-    if (node.pods.contains(uid)) continue;
+  // Of a pod that is not known any container may be an init container.
+  for (const auto& [uid, containers] : placing.durable.pods) {
+    if (placing.pods.contains(uid)) continue;
     for (const auto& [name, holding] : containers) inits.insert({uid, name});
   }
   return inits;
@@ -45,9 +52,9 @@ std::set<ContainerRef> init_containers(const NodeState& node) {
 
 // What a container is to keep is in the books (invariants.h has its bounds) exactly as long as
 // its files, a timer or the runtime have still to come; so is its delay.
-void check_pending(const NodeState& node, const ContainerRef& ref, const PodState& pod,
+void check_pending(const PlacingState& node, const ContainerRef& ref, const PlacedPod& pod,
                    std::vector<std::string>& found) {
-  const ContainerState& state = pod.containers.at(ref.container);
+  const PlacedContainer& state = pod.containers.at(ref.container);
   const ContainerResize* shrink = shrink_of(pod, ref.container);
   const Holding* holding = node.bookings.cpus.find(ref);
   const auto kept = shrink == nullptr ? std::optional<CpuSet>() : shrink->after;
@@ -65,13 +72,14 @@ void check_pending(const NodeState& node, const ContainerRef& ref, const PodStat
 }
 
 // Files list no CPU that the container has still to get, and none that it is about to lose.
-void check_told(const NodeState& node, const ContainerRef& ref, const PodState& pod,
+void check_told(const PlacingState& node, const ContainerRef& ref, const PlacedPod& pod,
                 std::vector<std::string>& found) {
-  const ContainerState& state = pod.containers.at(ref.container);
+  const PlacedContainer& state = pod.containers.at(ref.container);
   const Holding* holding = node.durable.find(ref);
-  if (!pod.told || pod.telling || pod.tell_waits || is_stopping(pod) || holding == nullptr) return;
-  const auto file = pod.told->find(ref.container);
-  if (file == pod.told->end()) return;
+  const FilesState& files = pod.files;
+  if (!files.told || !files.writing.may_ask() || is_stopping(pod) || holding == nullptr) return;
+  const auto file = files.told->find(ref.container);
+  if (file == files.told->end()) return;
   const CpuSet& listed = file->second.cpus;
   const std::string list = fmt::format("the files of container {} of pod {} list CPUs {}",
                                        ref.container, ref.pod, listed.str());
@@ -83,19 +91,81 @@ void check_told(const NodeState& node, const ContainerRef& ref, const PodState& 
     found.push_back(fmt::format("{}, of which it is to keep {}", list, shrink->after.str()));
   }
   // Outside a resize, one that comes online again may take its time.
-  const bool is_resized = pod.record.containers.at(ref.container).actual.has_value();
-  if (state.stage != Stage::kRunning || state.strayed || !is_resized) return;
-  const CpuSet usable = may_run_on(state) | node.offline;
+  const bool is_resized = state.actual.has_value();
+  if (state.presence != Presence::kRunning || state.strayed || !is_resized) return;
+  const CpuSet usable = may_run_on(node, state) | node.offline;
   if (!listed.is_subset_of(usable)) {
     found.push_back(fmt::format("{}, of which it may use {}", list, usable.str()));
   }
 }
 
+// The states of a container in both halves fit each other.
+void check_stage(const ContainerRef& ref, const RunContainer& run, const PlacedContainer& placed,
+                 std::vector<std::string>& found) {
+  const Presence right = run.stage == Stage::kStarting ? Presence::kStarting
+                         : is_running(run.stage)       ? Presence::kRunning
+                                                       : Presence::kAbsent;
+  if (placed.presence != right) {
+    found.push_back(fmt::format("container {} of pod {} is in stage {} and its presence is {}",
+                                ref.container, ref.pod, static_cast<int>(run.stage),
+                                static_cast<int>(placed.presence)));
+  }
+  const bool is_asked = placed.setting.is_asked();
+  const bool waits_for_answer = placed.asked && placed.presence == Presence::kRunning;
+  if (is_asked != waits_for_answer) {
+    found.push_back(
+        fmt::format("container {} of pod {} waits for an answer about its CPUs that nobody was "
+                    "asked for, or the other way round",
+                    ref.container, ref.pod));
+  }
+  if (placed.presence == Presence::kAbsent &&
+      (placed.asked || placed.strayed || placed.is_in_pool || !placed.confirmed.empty())) {
+    found.push_back(
+        fmt::format("container {} of pod {} does not run and has CPUs", ref.container, ref.pod));
+  }
+}
+
+// The members of the pool and the pods that wait are kept beside the pods, so that not all pods
+// have to be looked at: they must be what looking at all pods gives. So must the occupancy.
+void check_indexes(const PlacingState& placing, std::vector<std::string>& found) {
+  std::set<ContainerRef> members;
+  Occupancy occupancy;
+  for (const auto& [uid, pod] : placing.pods) {
+    for (const auto& [name, container] : pod.containers) {
+      const ContainerRef ref{uid, name};
+      occupancy.set(ref, alone_on(container), place_of(placing, ref, container));
+      const bool is_there = container.presence != Presence::kAbsent;
+      if (is_there && container.is_in_pool) members.insert(ref);
+    }
+    const bool waits = !is_stopping(pod) &&
+                       (pod.standing == Standing::kWaiting || has_undecided_resize(placing, pod));
+    if (waits != placing.waiting.contains(uid) && !placing.to_place.contains(uid)) {
+      found.push_back(fmt::format("pod {} is {}among those that wait", uid, waits ? "not " : ""));
+    }
+  }
+  if (members != placing.pool.members) found.push_back("the shared pool has other members");
+  if (!occupancy.is_same_as(placing.occupancy)) {
+    found.push_back("the occupancy of the CPUs is not what the containers say");
+  }
+}
+
 }  // namespace
 
-std::vector<std::string> violations(const ManagerRules& rules, const NodeState& node) {
+std::vector<std::string> violations(const ManagerRules& rules, const NodeState& halves) {
+  const PlacingState& node = halves.placing;
   std::vector<std::string> found;
+  for (const auto& [uid, pod] : halves.running.pods) {
+    const PlacedPod* placed = find_pod(node, uid);
+    if (placed == nullptr) {
+      found.push_back(fmt::format("pod {} is run and not placed", uid));
+      continue;
+    }
+    for (const auto& [name, run] : pod.containers) {
+      check_stage({uid, name}, run, placed->containers.at(name), found);
+    }
+  }
   if (!rules.pins_cpus) return found;
+  check_indexes(node, found);
   for (const auto& [uid, pod] : node.pods) {
     for (const auto& [name, container] : pod.containers) {
       check_pending(node, {uid, name}, pod, found);
@@ -118,7 +188,8 @@ std::vector<std::string> violations(const ManagerRules& rules, const NodeState& 
   const std::vector<Placed> all = everybody(node);
   for (const Placed& holder : all) {
     const Holding* holding = node.bookings.cpus.find(holder.ref);
-    if (holding == nullptr) continue;
+    // A container that was found running without CPUs of its own shares until it gets them.
+    if (holding == nullptr || holder.shares) continue;
     for (const Placed& other : all) {
       // Where somebody else has put one of them is not of our doing.
       if (other.ref == holder.ref || other.strayed || holder.strayed) continue;

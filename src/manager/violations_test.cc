@@ -25,9 +25,11 @@ class Violations : public testing::Test {
   }
 
   std::vector<std::string> found() { return violations(node_.rules(), node_.node()); }
-  PodState& pod() { return node_.node().pods.at("db"); }
-  ContainerState& container() { return pod().containers.at("main"); }
-  Holding& booked() { return node_.node().bookings.cpus.pods.at("db").at("main"); }
+  PlacedPod& pod() { return node_.node().placing.pods.at("db"); }
+  PlacedContainer& container() { return pod().containers.at("main"); }
+  void book_pending(std::optional<CpuSet> kept) {
+    apply(node_.node().placing.bookings.cpus, SetPending{{"db", "main"}, std::move(kept)});
+  }
 
   TestNode node_{machine("1s4c2t"), {.reserved = cpus("0"), .reserved_count = 1}};
 };
@@ -35,7 +37,7 @@ class Violations : public testing::Test {
 TEST_F(Violations, ThereAreNoneInTheMiddleOfADelay) { EXPECT_THAT(found(), IsEmpty()); }
 
 TEST_F(Violations, WhatIsKeptIsInTheBooks) {
-  booked().pending.reset();
+  book_pending(std::nullopt);
   EXPECT_THAT(found(), Contains("container main of pod db is to keep CPUs 2-5, by the books none"));
 }
 
@@ -48,7 +50,7 @@ TEST_F(Violations, NothingIsPendingWithoutAResize) {
 
 TEST_F(Violations, APendingSetKeepsWhatWasPromisedAndIsLessThanIsHeld) {
   for (const char* kept : {"4-7", "2-7"}) {
-    booked().pending = cpus(kept);
+    book_pending(cpus(kept));
     EXPECT_THAT(found(), Contains(std::string("container main of pod db: pending ") + kept +
                                   " is not between promised 2-3 and assigned 2-7"));
   }
@@ -61,7 +63,7 @@ TEST_F(Violations, ADelayIsForWhatIsKept) {
 }
 
 TEST_F(Violations, FilesListOnlyWhatIsKeptAndHeld) {
-  CpuSet& listed = pod().told->at("main").cpus;
+  CpuSet& listed = pod().files.told->at("main").cpus;
   listed = cpus("2-6");
   EXPECT_THAT(found(), Contains("the files of container main of pod db list CPUs 2-6, of which it "
                                 "is to keep 2-5"));

@@ -147,7 +147,7 @@ Result<void> read_status(const json::object& object, const Path& path, Pod& pod)
   return {};
 }
 
-Result<Pod> pod_at(json::object object, const Path& path) {
+Result<Pod> model_at(const json::object& object, const Path& path) {
   const std::string kind = TRY(string_field(object, path, "kind"));
   if (!kind.empty() && kind != "Pod") {
     return (path / "kind").error(fmt::format("{} is not a Pod", shown(kind)));
@@ -155,6 +155,11 @@ Result<Pod> pod_at(json::object object, const Path& path) {
   Pod pod;
   TRY(read_metadata(object, path, pod));
   TRY(read_spec(object, path, pod));
+  return pod;
+}
+
+Result<Pod> pod_at(json::object object, const Path& path) {
+  Pod pod = TRY(model_at(object, path));
   TRY(read_status(object, path, pod));
   pod.raw = std::move(object);
   return pod;
@@ -199,6 +204,8 @@ Result<json::value> parse_json(std::string_view text) {
 }
 
 Result<Pod> pod_from_json(json::object object) { return pod_at(std::move(object), Path()); }
+
+Result<Pod> pod_model(const json::object& object) { return model_at(object, Path()); }
 
 Result<std::vector<Pod>> pods_from_json(json::value document) {
   json::object* object = document.if_object();

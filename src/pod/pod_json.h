@@ -30,6 +30,9 @@ Result<boost::json::value> parse_json(std::string_view text);
 // Pod. Fails with kInvalid and "field path: what is wrong".
 Result<Pod> pod_from_json(boost::json::object object);
 
+// The same of metadata and spec alone: status is not read, and `raw` is left empty.
+Result<Pod> pod_model(const boost::json::object& object);
+
 // The pods of a document: a Pod, or a List or PodList of them in its order.
 Result<std::vector<Pod>> pods_from_json(boost::json::value document);
 

@@ -18,22 +18,37 @@ constexpr std::string_view kMisaligned = "Resources cannot be allocated with Top
 // What CPU hints are made of: all free CPUs, as in the kubelet, or those that can be given.
 enum class HintBasis { kFree, kUsable };
 
-// One admission under way. The bookings change as it goes on and are dropped if it fails.
+// CPUs that are not in the shared set as long as this lives, for deciding without them. What
+// becomes of the other shared CPUs meanwhile stays.
+class Withheld {
+ public:
+  Withheld(State& state, const CpuSet& cpus) : state_(state), cpus_(state.shared & cpus) {
+    if (!cpus_.empty()) state_.shared -= cpus_;
+  }
+  ~Withheld() {
+    if (!cpus_.empty()) state_.shared |= cpus_;
+  }
+  Withheld(const Withheld&) = delete;
+  Withheld& operator=(const Withheld&) = delete;
+
+ private:
+  State& state_;
+  const CpuSet cpus_;
+};
+
+// One admission under way. The bookings change as it goes on.
 class Admission {
  public:
-  Admission(const AdmissionRules& rules, const Bookings& before, const Pod& pod, HintBasis basis)
-      : rules_(rules), pod_(pod), basis_(basis), now_(before) {
+  Admission(const AdmissionRules& rules, Bookings& bookings, const Pod& pod, HintBasis basis)
+      : rules_(rules), pod_(pod), basis_(basis), now_(bookings) {
     if (rules.topology_options.policy != TopologyPolicy::kNone) machine_ = numa_map(rules.topology);
     decision_.qos = qos_class(pod, rules.pod_gates);
   }
 
-  Decision run(const Bookings& before) {
-    if (decide()) {
-      settle();
-      decision_.after = std::move(now_);
-    } else {
-      decision_.after = before;
-    }
+  // Where it is refused the bookings are left as they are then.
+  Decision run() {
+    const Withheld offline(now_.cpus, rules_.unavailable);
+    if (decide()) settle();
     return std::move(decision_);
   }
 
@@ -93,36 +108,37 @@ class Admission {
     return alignment;
   }
 
-  std::vector<ResourceHints> hints(const Container& container, const Request& request) const {
+  std::vector<ResourceHints> hints(const Container& container, const Request& request) {
     std::vector<ResourceHints> all;
     if (request.cpus > 0) {
-      all.push_back({.resource = std::string(kCpu),
-                     .family = rules_.policy.hints(basis_for(request), request)});
+      const Withheld unusable(now_.cpus, unusable_for(request));
+      all.push_back(
+          {.resource = std::string(kCpu), .family = rules_.policy.hints(now_.cpus, request)});
     }
     append(all, now_.memory.hints(pod_, container, rules_.pod_gates));
     append(all, now_.devices.hints(machine_.nodes, pod_, container));
     return all;
   }
 
-  std::vector<ResourceHints> pod_hints(const std::vector<Request>& requests) const {
+  std::vector<ResourceHints> pod_hints(const std::vector<Request>& requests) {
     std::vector<ResourceHints> all;
     if (exclusive_cpus(pod_, rules_.pod_gates) > 0) {
-      all.push_back({.resource = std::string(kCpu),
-                     .family = rules_.policy.pod_hints(basis_for(requests.front()), requests)});
+      const Withheld unusable(now_.cpus, unusable_for(requests.front()));
+      all.push_back(
+          {.resource = std::string(kCpu), .family = rules_.policy.pod_hints(now_.cpus, requests)});
     }
     append(all, now_.memory.pod_hints(pod_, rules_.pod_gates));
     append(all, now_.devices.pod_hints(machine_.nodes, pod_));
     return all;
   }
 
-  State basis_for(const Request& request) const {
-    State basis = now_.cpus;
-    if (basis_ == HintBasis::kFree) return basis;
+  // Shared CPUs that hints are not to count.
+  CpuSet unusable_for(const Request& request) const {
+    if (basis_ == HintBasis::kFree) return {};
     const Request any{.container = {.pod = request.container.pod, .container = ""},
                       .cpus = 1,
                       .lasting = request.lasting};
-    apply(basis, SetShared{basis.shared & rules_.policy.candidates(basis, any)});
-    return basis;
+    return now_.cpus.shared - rules_.policy.candidates(now_.cpus, any);
   }
 
   static void append(std::vector<ResourceHints>& to, std::vector<ResourceHints> from) {
@@ -132,13 +148,13 @@ class Admission {
   bool place_cpus(const Container& container, const Request& request, ContainerDecision& decided) {
     decided.candidates = rules_.policy.candidates(now_.cpus, request_for(container, {}));
     if (request.affinity) decided.near = rules_.policy.candidates(now_.cpus, request);
-    const bool had_cpus = now_.cpus.find(request.container) != nullptr;
+    decided.had_cpus = now_.cpus.find(request.container) != nullptr;
     const auto plan = rules_.policy.allocate(now_.cpus, request);
     if (!plan) {
       return refuse(&container, admission_reason(plan.error().code), plan.error().message,
                     cpu_detail(rules_, now_, decided.candidates));
     }
-    if (!had_cpus && request.affinity && is_strict()) {
+    if (!decided.had_cpus && request.affinity && is_strict()) {
       const CpuSet outside = plan->granted - decided.near;
       if (!outside.empty()) return refuse_outside(container, *request.affinity, outside);
     }
@@ -219,42 +235,42 @@ class Admission {
   HintBasis basis_;
   bool left_affinity_ = false;
   NumaMap machine_{};
-  Bookings now_;
+  Bookings& now_;
   Decision decision_{};
 };
 
 }  // namespace
 
-bool holds_anything(const Bookings& bookings, const std::string& pod_uid) {
-  return bookings.cpus.pods.contains(pod_uid) || bookings.memory.pods().contains(pod_uid) ||
-         bookings.devices.pods().contains(pod_uid);
-}
-
-Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod) {
-  if (holds_anything(before, pod.uid)) {
+Decision admit(const AdmissionRules& rules, Bookings& bookings, const Pod& pod) {
+  const PodBooking before = booking_of(bookings, pod.uid);
+  if (holds_anything(bookings, pod.uid)) {
     AdmissionRules unaligned = rules;
     unaligned.topology_options.policy = TopologyPolicy::kNone;
-    Decision kept = Admission(unaligned, before, pod, HintBasis::kFree).run(before);
-    if (!kept.refusal && kept.after == before) return kept;
+    Decision kept = Admission(unaligned, bookings, pod, HintBasis::kFree).run();
+    if (!kept.refusal && booking_of(bookings, pod.uid) == before) return kept;
+    restore(bookings, pod.uid, before);
   }
-  Admission first(rules, before, pod, HintBasis::kFree);
-  Decision decision = first.run(before);
-  if (!first.left_affinity()) return decision;
-  return Admission(rules, before, pod, HintBasis::kUsable).run(before);
+  Admission first(rules, bookings, pod, HintBasis::kFree);
+  Decision decision = first.run();
+  if (first.left_affinity()) {
+    restore(bookings, pod.uid, before);
+    decision = Admission(rules, bookings, pod, HintBasis::kUsable).run();
+  }
+  if (decision.refusal) restore(bookings, pod.uid, before);
+  return decision;
 }
 
-Bookings release(const AdmissionRules& rules, Bookings bookings, const std::string& pod_uid) {
-  const auto containers = bookings.cpus.pods.find(pod_uid);
-  if (containers != bookings.cpus.pods.end()) {
+void release(const AdmissionRules& rules, Bookings& bookings, const std::string& pod_uid) {
+  State& cpus = bookings.cpus;
+  const auto containers = cpus.pods.find(pod_uid);
+  if (containers != cpus.pods.end()) {
     std::vector<ContainerRef> refs;
     for (const auto& [name, holding] : containers->second) refs.push_back({pod_uid, name});
-    for (const ContainerRef& ref : refs)
-      apply(bookings.cpus, rules.policy.release(bookings.cpus, ref));
+    for (const ContainerRef& ref : refs) apply(cpus, rules.policy.release(cpus, ref));
   }
-  if (bookings.cpus.reuse.pod == pod_uid) apply(bookings.cpus, SetReuse{});
+  if (cpus.reuse.pod == pod_uid) apply(cpus, SetReuse{});
   bookings.memory.release(pod_uid);
   bookings.devices.release(pod_uid);
-  return bookings;
 }
 
 }  // namespace corehold

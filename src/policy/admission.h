@@ -2,8 +2,9 @@
 //
 // Admission of one pod: topology hints of CPU, memory and devices, merged by the
 // topology manager for each container or for the pod, then CPUs, memory and devices for
-// every container in starting order; all of it or nothing. Decides only: the answer
-// holds the bookings as they would be afterwards, and how each choice came about.
+// every container in starting order; all of it or nothing. The decision is written into the
+// bookings in place, and can be taken back (bookings.h). What it costs does not depend on how
+// many other pods the node holds, but for the text of a refusal, which names them.
 #pragma once
 
 #include <functional>
@@ -12,24 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "hints/devices.h"
-#include "hints/memory.h"
 #include "hints/merge.h"
 #include "pod/pod.h"
 #include "pod/qos.h"
+#include "policy/bookings.h"
 #include "policy/policy.h"
-#include "state/state.h"
 
 namespace corehold {
-
-// Everything that is given away on a node.
-struct Bookings {
-  State cpus{};
-  MemoryBook memory{};
-  DeviceBook devices{};
-
-  bool operator==(const Bookings&) const = default;
-};
 
 // What admission is decided under. The referred must outlive it.
 struct AdmissionRules {
@@ -37,6 +27,9 @@ struct AdmissionRules {
   const Policy& policy;
   TopologyOptions topology_options{};
   PodGates pod_gates{};
+  // CPUs that exist and cannot be given now, because they are offline. They stay where they are
+  // booked: in the shared set, or with the containers that hold them.
+  CpuSet unavailable{};
   // How refusals name the pod with that UID; not given: by its UID.
   std::function<std::string(const std::string& uid)> pod_name{};
 };
@@ -54,6 +47,7 @@ struct ContainerDecision {
   int cpus_asked = 0;                    // exclusive CPUs it is entitled to; 0: it shares
   std::optional<Alignment> alignment{};  // of its own; scope container only
   std::optional<NodeSet> affinity{};     // what the topology manager asked to keep to
+  bool had_cpus = false;                 // before: it keeps them
   CpuSet candidates{};                   // CPUs it could have been given
   CpuSet near{};                         // those of them near the affinity
   CpuSet granted{};                      // empty: it runs in the shared pool
@@ -75,20 +69,18 @@ struct Decision {
   std::optional<Alignment> alignment{};         // of the pod; scope pod only
   std::vector<ContainerDecision> containers{};  // as far as it got
   std::optional<Refusal> refusal{};             // no value: admitted
-  Bookings after{};                             // as before, if refused
 };
 
 // A pod that has all it asks for keeps it, and the topology manager is not asked again:
 // whatever else has changed, nothing that runs is turned away. Refusals have the kubelet's reasons:
 // TopologyAffinityError when the topology manager's policy cannot be met, OutOfcpu and
 // SMTAlignmentError for CPUs, UnexpectedAdmissionError for memory and devices.
+// Afterwards the bookings hold all that the pod was given; if it was refused they are as before.
+// To ask without admitting, take the booking_of() the pod before and restore() it afterwards.
 // REQUIRES: the pod has passed validate().
-Decision admit(const AdmissionRules& rules, const Bookings& before, const Pod& pod);
-
-// Whether the pod holds CPUs, memory or devices.
-bool holds_anything(const Bookings& bookings, const std::string& pod_uid);
+Decision admit(const AdmissionRules& rules, Bookings& bookings, const Pod& pod);
 
 // Gives back everything the pod holds. An unknown pod is no error.
-Bookings release(const AdmissionRules& rules, Bookings bookings, const std::string& pod_uid);
+void release(const AdmissionRules& rules, Bookings& bookings, const std::string& pod_uid);
 
 }  // namespace corehold

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random machines, inventories, pods and histories of arrivals and departures: the books
-// balance after every step, a refusal leaves no trace, and what is released is restored.
+// balance after every step, a refusal leaves no trace, what is released is restored, and
+// decisions can be taken back.
 #include <array>
 #include <set>
 
@@ -93,6 +94,16 @@ Pod random_pod(const AdmittingNode& node) {
   return pod_of(fmt::format("p{}", chance(0, 9)), containers);
 }
 
+// The pod with another number of CPUs for one of its containers.
+Pod resized(Pod pod) {
+  Resources& resources = pod.containers.front().resources;
+  const Quantity cpus = Quantity::of(chance(1, 10));
+  for (ResourceList* list : {&resources.requests, &resources.limits}) {
+    list->insert_or_assign(std::string(kCpu), cpus);
+  }
+  return pod;
+}
+
 void check(const AdmittingNode& node) {
   const std::string problem = node.problem();
   if (!problem.empty()) RC_FAIL(problem);
@@ -116,7 +127,7 @@ void admit_some(AdmittingNode& node) {
                                     "UnexpectedAdmissionError"};
   RC_ASSERT(known.contains(decision.refusal->reason));
   RC_ASSERT(!decision.refusal->message.empty());
-  RC_ASSERT(decision.after == before);
+  RC_ASSERT(node.bookings() == before);
 }
 
 void step(AdmittingNode& node) {
@@ -140,10 +151,12 @@ RC_GTEST_PROP(AdmissionProperty, SameBookingsAndPodSameAnswer, ()) {
   const int steps = chance(0, 6);
   for (int i = 0; i < steps; ++i) step(node);
   const Pod pod = random_pod(node);
-  const Decision once = admit(node.rules(), node.bookings(), pod);
-  const Decision again = admit(node.rules(), node.bookings(), pod);
+  Bookings after_once = node.bookings();
+  Bookings after_again = node.bookings();
+  const Decision once = admit(node.rules(), after_once, pod);
+  const Decision again = admit(node.rules(), after_again, pod);
   RC_ASSERT(text_of(once) == text_of(again));
-  RC_ASSERT(once.after == again.after);
+  RC_ASSERT(after_once == after_again);
 }
 
 RC_GTEST_PROP(AdmissionProperty, APodThatIsInIsAdmittedAgainAndKeepsEverything, ()) {
@@ -177,6 +190,119 @@ RC_GTEST_PROP(AdmissionProperty, SingleNumaNodeIsKeptTo, ()) {
           node.rules().topology.nodes_of(container.granted).is_subset_of(*container.affinity));
       RC_ASSERT(container.memory_nodes.is_subset_of(*container.affinity));
     }
+  }
+}
+
+// Bookings that change by decisions of every kind, with what each of them takes to be undone.
+class UndoableHistory {
+ public:
+  explicit UndoableHistory(const AdmittingNode& node)
+      : node_(node), bookings_(node.bookings()), pods_(node.pods()) {}
+
+  void step() {
+    const Pod pod = random_pod(node_);
+    const auto known = pods_.find(pod.uid);
+    undo_.push_back({pod.uid, booking_of(bookings_, pod.uid), bookings_});
+    if (known == pods_.end()) {
+      if (!admit(node_.rules(), bookings_, pod).refusal) pods_.emplace(pod.uid, pod);
+    } else if (flip()) {
+      resize(known->second);
+    } else if (flip()) {
+      admit(node_.rules(), bookings_, flip() ? pod : known->second);
+    } else if (flip()) {
+      end_container(known->second);
+    } else {
+      release(node_.rules(), bookings_, pod.uid);
+      pods_.erase(known);
+    }
+  }
+
+  void take_back_all() {
+    for (; !undo_.empty(); undo_.pop_back()) {
+      restore(bookings_, undo_.back().uid, undo_.back().booking);
+      RC_ASSERT(bookings_ == undo_.back().before);
+    }
+  }
+
+ private:
+  struct Undo {
+    std::string uid;
+    PodBooking booking;
+    Bookings before;
+  };
+
+  void resize(Pod& pod) {
+    const Pod wanted = resized(pod);
+    const auto decision = decide_resize(node_.rules(), node_.gates, bookings_, pod, wanted);
+    RC_ASSERT(bookings_ == undo_.back().before);
+    if (decision.refusal) return;
+    apply(bookings_.cpus, begin_resize(bookings_.cpus, pod.uid, decision));
+    pod = wanted;
+    for (const ContainerResize& container : decision.containers) {
+      if (container.grows() || flip()) continue;
+      apply(bookings_.cpus, finish_shrink(bookings_.cpus, pod.uid, container.container, decision));
+    }
+  }
+
+  void end_container(const Pod& pod) {
+    const Container& ended =
+        pod.init_containers.empty() ? pod.containers.front() : pod.init_containers.front();
+    apply(bookings_.cpus, node_.rules().policy.release(bookings_.cpus, {pod.uid, ended.name}));
+  }
+
+  const AdmittingNode& node_;
+  Bookings bookings_;
+  std::map<std::string, Pod> pods_;  // by UID
+  std::vector<Undo> undo_{};
+};
+
+RC_GTEST_PROP(BookingsProperty, DecisionsAreTakenBackExactlyInReverseOrder, ()) {
+  AdmittingNode node = random_node();
+  const int before = chance(0, 6);
+  for (int i = 0; i < before; ++i) step(node);
+  UndoableHistory history(node);
+  const int steps = chance(1, 20);
+  for (int i = 0; i < steps; ++i) history.step();
+  history.take_back_all();
+}
+
+CpuSet random_cpus(const AdmittingNode& node) {
+  CpuSet cpus;
+  for (const CpuId cpu : node.rules().topology.cpus()) {
+    if (rarely()) cpus.insert(cpu);
+  }
+  return cpus;
+}
+
+RC_GTEST_PROP(AdmissionProperty, UnavailableCpusAreNotGivenAndStayWhereTheyAreBooked, ()) {
+  AdmittingNode node = random_node();
+  const int steps = chance(0, 8);
+  for (int i = 0; i < steps; ++i) step(node);
+  AdmissionRules rules = node.rules();
+  rules.unavailable = random_cpus(node);
+  Bookings bookings = node.bookings();
+  Bookings without = node.bookings();
+  without.cpus.shared -= rules.unavailable;
+  const Pod pod = random_pod(node);
+  const Decision decision = admit(rules, bookings, pod);
+  RC_ASSERT(text_of(decision) == text_of(admit(node.rules(), without, pod)));
+  without.cpus.shared |= node.bookings().cpus.shared & rules.unavailable;
+  RC_ASSERT(bookings == without);
+}
+
+RC_GTEST_PROP(ResizeProperty, UnavailableCpusAreNotGiven, ()) {
+  AdmittingNode node = random_node();
+  const int steps = chance(1, 8);
+  for (int i = 0; i < steps; ++i) step(node);
+  RC_PRE(!node.pods().empty());
+  AdmissionRules rules = node.rules();
+  rules.unavailable = random_cpus(node);
+  Bookings without = node.bookings();
+  without.cpus.shared -= rules.unavailable;
+  for (const auto& [uid, pod] : node.pods()) {
+    const Pod wanted = resized(pod);
+    RC_ASSERT(decide_resize(rules, node.gates, node.bookings(), pod, wanted) ==
+              decide_resize(node.rules(), node.gates, without, pod, wanted));
   }
 }
 

@@ -118,7 +118,7 @@ TEST(Admission, IsAllOrNothing) {
   EXPECT_EQ(decision.refusal->container, "two");
   EXPECT_EQ(decision.refusal->reason, "UnexpectedAdmissionError");
   EXPECT_EQ(decision.containers.size(), 2U);
-  EXPECT_EQ(decision.after, before);
+  EXPECT_EQ(node.bookings(), before);
 }
 
 TEST(Admission, OfAPodThatIsInAlreadyChangesNothing) {
@@ -199,9 +199,10 @@ TEST(Admission, UnderPolicyNoneGivesNoCpus) {
   const auto state = policy.start({});
   ASSERT_TRUE(state);
   const Bookings before{.cpus = *state};
-  const Decision decision = admit(rules, before, pod_of("p", {"main cpu=4 memory=1Gi"}));
+  Bookings bookings = before;
+  const Decision decision = admit(rules, bookings, pod_of("p", {"main cpu=4 memory=1Gi"}));
   EXPECT_EQ(text_of(decision), "main=shared");
-  EXPECT_EQ(decision.after, before);
+  EXPECT_EQ(bookings, before);
 }
 
 // CPUs 1 and 3 are free, but their cores are not: node 0 has 6 free CPUs and 4 to give.

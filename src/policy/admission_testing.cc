@@ -21,18 +21,18 @@ AdmissionRules AdmittingNode::rules() const {
 }
 
 Decision AdmittingNode::admit(const Pod& pod) {
+  const Bookings before = bookings_;
   Decision decision = corehold::admit(rules(), bookings_, pod);
   if (decision.refusal) {
-    CHECK(decision.after == bookings_);
+    CHECK(bookings_ == before);
   } else {
-    bookings_ = decision.after;
     pods_.insert_or_assign(pod.uid, pod);
   }
   return decision;
 }
 
 void AdmittingNode::release(const std::string& pod_uid) {
-  bookings_ = corehold::release(rules(), std::move(bookings_), pod_uid);
+  corehold::release(rules(), bookings_, pod_uid);
   pods_.erase(pod_uid);
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "policy/admission.h"
-#include "policy/resize.h"
+#include "policy/resize/resize.h"
 #include "policy/static_policy.h"
 
 namespace corehold {

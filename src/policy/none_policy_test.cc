@@ -22,7 +22,7 @@ TEST(NonePolicy, NeverTouchesACpuset) {
 
 TEST(NonePolicy, RefusesToForgetWhoHoldsCpus) {
   State held;
-  held.pods["p"]["c"] = Holding{.assigned = cpus("2-3"), .promised = cpus("2-3")};
+  held.pods.set("p", "c", Holding{.assigned = cpus("2-3"), .promised = cpus("2-3")});
   const auto state = NonePolicy().start(held);
   ASSERT_FALSE(state);
   EXPECT_EQ(state.error().message, "policy none cannot start: container c of pod p holds CPUs 2-3");

@@ -15,22 +15,44 @@ namespace {
 
 constexpr std::size_t kMostHolders = 8;
 
-// "A, B and 3 more".
-std::string first_of(std::vector<std::string> holders) {
-  const std::size_t all = holders.size();
-  holders.resize(std::min(all, kMostHolders));
-  std::string text = fmt::format("{}", fmt::join(holders, ", "));
-  if (all > kMostHolders) text += fmt::format(" and {} more", all - kMostHolders);
-  return text;
-}
+// "A, B and 3 more": of many holders only the first are written out.
+class HolderList {
+ public:
+  bool is_full() const { return listed_.size() == kMostHolders; }
+  // `text` gives the holder's text, if it is to be listed.
+  template <typename Text>
+  void add(const Text& text) {
+    if (!is_full()) listed_.push_back(text());
+    ++count_;
+  }
+  // Holders that are not listed in any case.
+  void add_unlisted(std::size_t count) { count_ += count; }
 
-// "; held by A, B and 3 more"; nothing when nobody holds any.
-std::string held_by(std::vector<std::string> holders) {
-  return holders.empty() ? "" : fmt::format("; held by {}", first_of(std::move(holders)));
-}
+  std::string str() const {
+    std::string text = fmt::format("{}", fmt::join(listed_, ", "));
+    if (count_ > listed_.size()) text += fmt::format(" and {} more", count_ - listed_.size());
+    return text;
+  }
+  // "; held by A, B and 3 more"; nothing when nobody holds any.
+  std::string clause() const { return count_ == 0 ? "" : fmt::format("; held by {}", str()); }
+
+ private:
+  std::vector<std::string> listed_{};
+  std::size_t count_ = 0;
+};
 
 std::string name_of(const AdmissionRules& rules, const std::string& uid) {
   return rules.pod_name ? rules.pod_name(uid) : uid;
+}
+
+void add_cpu_holders(const AdmissionRules& rules, const CpuHoldings::value_type& pod,
+                     HolderList& holders) {
+  for (const auto& held : pod.second) {
+    holders.add([&] {
+      return fmt::format("{} {} {}", name_of(rules, pod.first), held.first,
+                         held.second.assigned.str());
+    });
+  }
 }
 
 std::string amounts(const NodeMemory& memory) {
@@ -100,14 +122,15 @@ std::string whose(const Pod& pod, const Container* container) {
 
 std::string cpu_detail(const AdmissionRules& rules, const Bookings& bookings,
                        const CpuSet& candidates) {
-  std::vector<std::string> holders;
-  for (const auto& [pod, containers] : bookings.cpus.pods) {
-    for (const auto& [name, holding] : containers) {
-      holders.push_back(fmt::format("{} {} {}", name_of(rules, pod), name, holding.assigned.str()));
-    }
+  HolderList holders;
+  const CpuHoldings& pods = bookings.cpus.pods;
+  std::size_t unlisted = pods.containers();
+  for (auto pod = pods.begin(); pod != pods.end() && !holders.is_full(); ++pod) {
+    add_cpu_holders(rules, *pod, holders);
+    unlisted -= pod->second.size();
   }
-  return fmt::format("free CPUs: {}{}", list_or_none(candidates.str()),
-                     held_by(std::move(holders)));
+  holders.add_unlisted(unlisted);
+  return fmt::format("free CPUs: {}{}", list_or_none(candidates.str()), holders.clause());
 }
 
 std::string memory_detail(const AdmissionRules& rules, const Bookings& bookings,
@@ -116,50 +139,51 @@ std::string memory_detail(const AdmissionRules& rules, const Bookings& bookings,
   for (const auto& [id, node] : bookings.memory.nodes()) {
     free.push_back(fmt::format("{} on NUMA node {}", amounts(node.free), id.value));
   }
-  std::vector<std::string> holders;
-  for (const auto& [pod, containers] : bookings.memory.pods()) {
-    for (const auto& [name, holding] : containers) {
-      holders.push_back(fmt::format("{} {} {} on {}", name_of(rules, pod), name,
-                                    amounts(holding.bytes), holding.nodes.str()));
+  HolderList holders;
+  for (const auto& entry : bookings.memory.pods()) {
+    for (const auto& held : entry.second) {
+      holders.add([&] {
+        return fmt::format("{} {} {} on {}", name_of(rules, entry.first), held.first,
+                           amounts(held.second.bytes), held.second.nodes.str());
+      });
     }
   }
   return fmt::format("asked: {}; free: {}{}", amounts(request), fmt::join(free, ", "),
-                     held_by(std::move(holders)));
+                     holders.clause());
 }
 
 std::string device_detail(const AdmissionRules& rules, const Bookings& bookings,
                           const Container& container) {
   std::vector<std::string> free;
-  std::vector<std::string> holders;
+  HolderList holders;
   for (const auto& [resource, amount] : container.resources.limits) {
     if (amount.sign() <= 0 || !bookings.devices.inventory().contains(resource)) continue;
     const auto left = bookings.devices.available(resource);
     free.push_back(
         fmt::format("{} {}", resource, list_or_none(fmt::format("{}", fmt::join(left, " ")))));
-    for (const auto& [pod, containers] : bookings.devices.pods()) {
-      for (const auto& [name, holding] : containers) {
-        const auto ids = holding.find(resource);
-        if (ids == holding.end()) continue;
-        holders.push_back(
-            fmt::format("{} {} {}", name_of(rules, pod), name, fmt::join(ids->second, " ")));
+    for (const auto& entry : bookings.devices.pods()) {
+      for (const auto& held : entry.second) {
+        const auto ids = held.second.find(resource);
+        if (ids == held.second.end()) continue;
+        holders.add([&] {
+          return fmt::format("{} {} {}", name_of(rules, entry.first), held.first,
+                             fmt::join(ids->second, " "));
+        });
       }
     }
   }
   if (free.empty()) return "";
-  return fmt::format("free: {}{}", fmt::join(free, ", "), held_by(std::move(holders)));
+  return fmt::format("free: {}{}", fmt::join(free, ", "), holders.clause());
 }
 
 std::string cpu_holders(const AdmissionRules& rules, const State& state,
                         const std::vector<std::string>& pods) {
-  std::vector<std::string> holders;
-  for (const std::string& pod : pods) {
-    const auto containers = state.pods.find(pod);
-    if (containers == state.pods.end()) continue;
-    for (const auto& [name, holding] : containers->second) {
-      holders.push_back(fmt::format("{} {} {}", name_of(rules, pod), name, holding.assigned.str()));
-    }
+  HolderList holders;
+  for (const std::string& uid : pods) {
+    const auto pod = state.pods.find(uid);
+    if (pod != state.pods.end()) add_cpu_holders(rules, *pod, holders);
   }
-  return first_of(std::move(holders));
+  return holders.str();
 }
 
 std::string alignment_detail(const AdmissionRules& rules, const Pod& pod,

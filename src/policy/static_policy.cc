@@ -303,12 +303,7 @@ Result<void> StaticPolicy::check_shared_pool(const CpuSet& left) const {
 Plan StaticPolicy::release(const State& state, const ContainerRef& container) const {
   const Holding* holding = state.find(container);
   if (holding == nullptr) return {};
-  CpuSet freed = holding->assigned;
-  for (const auto& [pod, containers] : state.pods) {
-    for (const auto& [name, other] : containers) {
-      if (&other != holding) freed -= other.assigned;
-    }
-  }
+  const CpuSet freed = holding->assigned - state.pods.held_by_several();
   return Plan{.edits = {Forget{container}, SetShared{state.shared | freed}}, .granted = {}};
 }
 

@@ -46,7 +46,7 @@ TEST(StaticPolicyStart, NamesWhatContradictsTheState) {
     return started ? "" : started.error().message;
   };
   State held{.shared = cpus("0-5")};
-  held.pods["p"]["c"] = Holding{.assigned = cpus("6-7"), .promised = cpus("6-7")};
+  held.pods.set("p", "c", Holding{.assigned = cpus("6-7"), .promised = cpus("6-7")});
   EXPECT_EQ(error(held), "");
 
   State empty = held;
@@ -76,9 +76,9 @@ TEST(StaticPolicyCheckStart, IsStricterThanAKubelet) {
   const auto policy = StaticPolicy::make(eight, {.reserved_count = 1});
   ASSERT_TRUE(policy);
   State twice{.shared = cpus("0-5")};
-  twice.pods["p"]["c"] = Holding{.assigned = cpus("6-7"), .promised = cpus("6-7")};
+  twice.pods.set("p", "c", Holding{.assigned = cpus("6-7"), .promised = cpus("6-7")});
   EXPECT_TRUE(policy->check_start(twice));
-  twice.pods["q"]["c"] = Holding{.assigned = cpus("7"), .promised = cpus("7")};
+  twice.pods.set("q", "c", Holding{.assigned = cpus("7"), .promised = cpus("7")});
   EXPECT_EQ(policy->check_start(twice).error().message,
             "CPUs 7 of pod q belong to somebody else too");
 }
@@ -186,8 +186,8 @@ TEST(StaticPolicyRelease, KeepsCpusThatAnotherPodHoldsToo) {
   const auto policy = StaticPolicy::make(eight, {.reserved_count = 1});
   ASSERT_TRUE(policy);
   State state{.shared = cpus("0-5")};
-  state.pods["p"]["c"] = Holding{.assigned = cpus("6-7"), .promised = cpus("6-7")};
-  state.pods["q"]["c"] = Holding{.assigned = cpus("7"), .promised = cpus("7")};
+  state.pods.set("p", "c", Holding{.assigned = cpus("6-7"), .promised = cpus("6-7")});
+  state.pods.set("q", "c", Holding{.assigned = cpus("7"), .promised = cpus("7")});
   apply(state, policy->release(state, {"p", "c"}));
   EXPECT_EQ(state.shared, cpus("0-6"));
 }

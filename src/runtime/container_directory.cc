@@ -13,8 +13,8 @@
 
 #include "pod/json_field.h"
 #include "pod/pod_json.h"
-#include "sys/directory.h"
-#include "sys/file.h"
+#include "sys/file/directory.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {
@@ -62,23 +62,28 @@ Result<json::object> parse_object(std::string_view text) {
   return value.get_object();
 }
 
-json::object confines_to_json(const Confines& confines) {
-  json::object object{{"cpus", confines.cpus.str()},
-                      {"cpuShares", confines.cpu_shares},
-                      {"quotaMillis", confines.quota_millis},
-                      {"memoryLimit", confines.memory_limit}};
-  if (confines.mems) object["mems"] = confines.mems->str();
+json::object placement_to_json(const Placement& placement) {
+  json::object object{{"cpus", placement.cpus.str()},
+                      {"cpuShares", placement.limits.cpu_shares},
+                      {"quotaMillis", placement.limits.quota},
+                      {"memoryLimit", placement.limits.memory_limit}};
+  if (placement.mems) object["mems"] = placement.mems->str();
   return object;
 }
 
-Result<Confines> confines_from_json(const json::object& object) {
-  Confines confines{.cpus = TRY(CpuSet::parse(text_in(object, "cpus"))),
-                    .cpu_shares = static_cast<int>(integer_in(object, "cpuShares")),
-                    .quota_millis = integer_in(object, "quotaMillis"),
-                    .memory_limit = integer_in(object, "memoryLimit")};
+Result<Placement> placement_from_json(const json::object& object) {
+  Placement placement{.cpus = TRY(CpuSet::parse(text_in(object, "cpus"))),
+                      .limits = {.cpu_shares = static_cast<int>(integer_in(object, "cpuShares")),
+                                 .quota = integer_in(object, "quotaMillis"),
+                                 .memory_limit = integer_in(object, "memoryLimit")}};
   if (field(object, "mems") != nullptr)
-    confines.mems = TRY(NodeSet::parse(text_in(object, "mems")));
-  return confines;
+    placement.mems = TRY(NodeSet::parse(text_in(object, "mems")));
+  return placement;
+}
+
+ExitCause exit_cause_in(const json::object& object) {
+  if (!flag_in(object, "known")) return ExitCause::kUnknown;
+  return flag_in(object, "outOfMemory") ? ExitCause::kOutOfMemory : ExitCause::kEnded;
 }
 
 json::object mount_to_json(const Mount& mount) {
@@ -101,7 +106,7 @@ json::object launch_to_json(const Launch& launch) {
   json::object object{
       {"pod", launch.container.pod}, {"container", launch.container.container},
       {"attempt", launch.attempt},   {"workingDirectory", launch.working_directory},
-      {"logPath", launch.log_path},  {"confines", confines_to_json(launch.confines)},
+      {"logPath", launch.log_path},  {"confines", placement_to_json(launch.placement)},
       {"attached", launch.attached}, {"attachedTo", launch.attached_to},
       {"manifest", launch.manifest}, {"noNewPrivileges", launch.no_new_privileges}};
   json::array command;
@@ -130,7 +135,7 @@ Result<Launch> launch_from_json(const json::object& object) {
       .working_directory = text_in(object, "workingDirectory"),
       .log_path = text_in(object, "logPath"),
       .manifest = text_in(object, "manifest"),
-      .confines = TRY(confines_from_json(object_in(object, "confines"))),
+      .placement = TRY(placement_from_json(object_in(object, "confines"))),
       .attached = static_cast<pid_t>(integer_in(object, "attached")),
       .attached_to = static_cast<pid_t>(integer_in(object, "attachedTo")),
       .no_new_privileges = flag_in(object, "noNewPrivileges")};
@@ -169,9 +174,10 @@ Result<void> write_process(const std::string& path, const StoredProcess& stored)
   json::object object = process_to_json(stored.process);
   object["bootId"] = boot_id();
   object["startedAt"] = stored.started_at.count();
-  json::array spared;
-  for (const ProcessId& process : stored.spared) spared.emplace_back(process_to_json(process));
-  if (!spared.empty()) object["spared"] = std::move(spared);
+  json::array unrelated;
+  for (const ProcessId& process : stored.unrelated)
+    unrelated.emplace_back(process_to_json(process));
+  if (!unrelated.empty()) object["spared"] = std::move(unrelated);
   return replace_file(path, json::serialize(object) + "\n");
 }
 
@@ -183,7 +189,7 @@ std::optional<StoredProcess> read_process(const std::string& path) {
   StoredProcess stored{.process = process_from_json(*object),
                        .started_at = std::chrono::milliseconds(integer_in(*object, "startedAt"))};
   for (const json::value& process : array_in(*object, "spared")) {
-    if (process.is_object()) stored.spared.push_back(process_from_json(process.get_object()));
+    if (process.is_object()) stored.unrelated.push_back(process_from_json(process.get_object()));
   }
   return stored;
 }
@@ -207,24 +213,23 @@ Result<void> check_names(const ContainerRef& container) {
   return {};
 }
 
-std::string exit_to_json(const RuntimeExit& exit) {
+std::string exit_to_json(const ContainerExit& exit) {
   return json::serialize(json::object{{"code", exit.code},
                                       {"signal", exit.signal},
-                                      {"known", exit.known},
+                                      {"known", exit.cause != ExitCause::kUnknown},
                                       {"message", exit.message},
-                                      {"outOfMemory", exit.out_of_memory},
+                                      {"outOfMemory", exit.cause == ExitCause::kOutOfMemory},
                                       {"finishedAt", exit.finished_at.count()}});
 }
 
-std::optional<RuntimeExit> exit_from_json(std::string_view text) {
+std::optional<ContainerExit> exit_from_json(std::string_view text) {
   const auto object = parse_object(text);
   if (!object) return std::nullopt;
-  return RuntimeExit{.code = static_cast<int>(integer_in(*object, "code")),
-                     .signal = static_cast<int>(integer_in(*object, "signal")),
-                     .known = flag_in(*object, "known"),
-                     .message = text_in(*object, "message"),
-                     .out_of_memory = flag_in(*object, "outOfMemory"),
-                     .finished_at = std::chrono::milliseconds(integer_in(*object, "finishedAt"))};
+  return ContainerExit{.code = static_cast<int>(integer_in(*object, "code")),
+                       .signal = static_cast<int>(integer_in(*object, "signal")),
+                       .cause = exit_cause_in(*object),
+                       .message = text_in(*object, "message"),
+                       .finished_at = std::chrono::milliseconds(integer_in(*object, "finishedAt"))};
 }
 
 ContainerDirectory ContainerDirectory::of(const std::string& root, const ContainerRef& container) {
@@ -281,7 +286,7 @@ Result<void> ContainerDirectory::take_away() const {
   TRY(remove_tree(aside));
   if (::rename(path_.c_str(), aside.c_str()) != 0) {
     if (errno == ENOENT) return {};
-    return Error{Code::kIo, fmt::format("rename {}: {}", path_, errno_name(errno))};
+    return errno_error(fmt::format("rename {}", path_), errno);
   }
   return remove_tree(aside);
 }
@@ -289,6 +294,7 @@ Result<void> ContainerDirectory::take_away() const {
 Result<void> ContainerDirectory::write_launch(const StoredLaunch& stored) const {
   json::object object = launch_to_json(stored.launch);
   object["confinement"] = stored.confinement;
+  if (!stored.cgroup.empty()) object["cgroup"] = stored.cgroup;
   return replace_file(path_ + "/launch.json", json::serialize(object) + "\n");
 }
 
@@ -299,18 +305,20 @@ Result<StoredLaunch> ContainerDirectory::read_launch() const {
   if (!object) return Error{Code::kCorrupt, fmt::format("{}: {}", path, object.error().message)};
   const auto launch = launch_from_json(*object);
   if (!launch) return Error{Code::kCorrupt, fmt::format("{}: {}", path, launch.error().message)};
-  return StoredLaunch{.launch = *launch, .confinement = object_in(*object, "confinement")};
+  return StoredLaunch{.launch = *launch,
+                      .confinement = object_in(*object, "confinement"),
+                      .cgroup = text_in(*object, "cgroup")};
 }
 
-Result<void> ContainerDirectory::write_keeper(const StoredProcess& keeper) const {
-  return write_process(path_ + "/keeper.json", keeper);
+Result<void> ContainerDirectory::write_supervisor(const StoredProcess& supervisor) const {
+  return write_process(path_ + "/keeper.json", supervisor);
 }
 
 Result<void> ContainerDirectory::write_main(const StoredProcess& main) const {
   return write_process(path_ + "/main.json", main);
 }
 
-std::optional<StoredProcess> ContainerDirectory::read_keeper() const {
+std::optional<StoredProcess> ContainerDirectory::read_supervisor() const {
   return read_process(path_ + "/keeper.json");
 }
 
@@ -323,11 +331,11 @@ bool ContainerDirectory::has_main() const {
   return ::lstat((path_ + "/main.json").c_str(), &status) == 0;
 }
 
-Result<void> ContainerDirectory::write_exit(const RuntimeExit& exit) const {
+Result<void> ContainerDirectory::write_exit(const ContainerExit& exit) const {
   return write_file_atomically(path_ + "/exit.json", exit_to_json(exit) + "\n");
 }
 
-std::optional<RuntimeExit> ContainerDirectory::read_exit() const {
+std::optional<ContainerExit> ContainerDirectory::read_exit() const {
   const auto text = read_file(path_ + "/exit.json", kMaxBytes);
   return text ? exit_from_json(*text) : std::nullopt;
 }

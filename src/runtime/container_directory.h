@@ -19,20 +19,22 @@
 #include <boost/json/object.hpp>
 
 #include "base/result.h"
-#include "runtime/runtime.h"
-#include "sys/process.h"
+#include "container/container_exit.h"
+#include "runtime/container_launch.h"
+#include "sys/process/process.h"
 
 namespace corehold {
 
 struct StoredLaunch {
   Launch launch{};
   boost::json::object confinement{};  // Confinement::describe()
+  std::string cgroup{};               // container_cgroup.h; "": from before that was on record
 };
 
 struct StoredProcess {
   ProcessId process{};
   std::chrono::milliseconds started_at{};  // since the Unix epoch
-  std::vector<ProcessId> spared{};         // of a client: what was its own before
+  std::vector<ProcessId> unrelated{};      // of a client: what was its own before
 };
 
 class ContainerDirectory {
@@ -44,7 +46,7 @@ class ContainerDirectory {
   static Result<std::vector<ContainerRef>> all(const std::string& root);
 
   // Removes what remove() and make() had put aside when they were interrupted. What cannot be
-  // removed stays, and is in nobody's way.
+  // removed stays.
   static void sweep(const std::string& root);
 
   const std::string& path() const { return path_; }
@@ -57,18 +59,18 @@ class ContainerDirectory {
   Result<void> write_launch(const StoredLaunch& stored) const;
   Result<StoredLaunch> read_launch() const;
 
-  Result<void> write_keeper(const StoredProcess& keeper) const;
+  Result<void> write_supervisor(const StoredProcess& supervisor) const;
   Result<void> write_main(const StoredProcess& main) const;
   // No value: none was written, it cannot be read, or it was before the machine was booted.
-  std::optional<StoredProcess> read_keeper() const;
+  std::optional<StoredProcess> read_supervisor() const;
   std::optional<StoredProcess> read_main() const;
   // Whether a main process was recorded, in this boot or before; without one nothing of the
   // container has ever run.
   bool has_main() const;
 
   // Survives a power cut.
-  Result<void> write_exit(const RuntimeExit& exit) const;
-  std::optional<RuntimeExit> read_exit() const;
+  Result<void> write_exit(const ContainerExit& exit) const;
+  std::optional<ContainerExit> read_exit() const;
 
  private:
   Result<void> take_away() const;
@@ -77,8 +79,8 @@ class ContainerDirectory {
 };
 
 // How an end is written: in exit.json, and on the way from the monitor to the agent.
-std::string exit_to_json(const RuntimeExit& exit);
-std::optional<RuntimeExit> exit_from_json(std::string_view text);
+std::string exit_to_json(const ContainerExit& exit);
+std::optional<ContainerExit> exit_from_json(std::string_view text);
 
 // kInvalid unless both names can be names of directories.
 Result<void> check_names(const ContainerRef& container);

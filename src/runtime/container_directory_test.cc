@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/check.h"
-#include "sys/directory.h"
+#include "sys/file/directory.h"
 
 namespace corehold {
 namespace {
@@ -45,11 +45,11 @@ TEST_F(Directory, KeepsALaunch) {
                            {.source = "/v", .target = "/w", .may_create = true}},
                 .log_path = "/l",
                 .manifest = R"({"kind":"Pod"})",
-                .confines = {.cpus = *CpuSet::parse("1-3"),
-                             .mems = *NodeSet::parse("0"),
-                             .cpu_shares = 1024,
-                             .quota_millis = 500,
-                             .memory_limit = std::int64_t{5} << 30},
+                .placement = {.cpus = *CpuSet::parse("1-3"),
+                              .mems = *NodeSet::parse("0"),
+                              .limits = {.cpu_shares = 1024,
+                                         .quota = 500,
+                                         .memory_limit = std::int64_t{5} << 30}},
                 .attached = 11,
                 .attached_to = 12,
                 .no_new_privileges = true};
@@ -67,7 +67,7 @@ TEST_F(Directory, KeepsALaunch) {
   EXPECT_EQ(read->launch.mounts, launch.mounts);
   EXPECT_EQ(read->launch.log_path, launch.log_path);
   EXPECT_EQ(read->launch.manifest, launch.manifest);
-  EXPECT_EQ(read->launch.confines, launch.confines);
+  EXPECT_EQ(read->launch.placement, launch.placement);
   EXPECT_EQ(read->launch.attached, launch.attached);
   EXPECT_EQ(read->launch.attached_to, launch.attached_to);
   EXPECT_TRUE(read->launch.no_new_privileges);
@@ -79,23 +79,23 @@ TEST_F(Directory, KeepsNoMemoryLimitWhereNoneWasWritten) {
       << R"({"pod":"u","container":"main","confines":{"cpus":"1","cpuShares":2,"quotaMillis":5}})";
   const auto read = directory().read_launch();
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->launch.confines.quota_millis, 5);
-  EXPECT_EQ(read->launch.confines.memory_limit, 0);
+  EXPECT_EQ(read->launch.placement.limits.quota, 5);
+  EXPECT_EQ(read->launch.placement.limits.memory_limit, 0);
 }
 
 TEST_F(Directory, KeepsTheDifferenceBetweenNoUserAndRoot) {
   ASSERT_TRUE(directory().write_launch({.launch = {.container = {"u", "main"}}}));
   EXPECT_FALSE(directory().read_launch()->launch.user);
-  EXPECT_FALSE(directory().read_launch()->launch.confines.mems);
+  EXPECT_FALSE(directory().read_launch()->launch.placement.mems);
 }
 
 TEST_F(Directory, KeepsProcessesOfThisBoot) {
   EXPECT_FALSE(directory().has_main());
-  const StoredProcess keeper{.process = *identify(::getpid()),
-                             .started_at = std::chrono::milliseconds(5)};
-  ASSERT_TRUE(directory().write_keeper(keeper));
-  ASSERT_TRUE(directory().read_keeper());
-  EXPECT_EQ(directory().read_keeper()->process, keeper.process);
+  const StoredProcess supervisor{.process = *identify(::getpid()),
+                                 .started_at = std::chrono::milliseconds(5)};
+  ASSERT_TRUE(directory().write_supervisor(supervisor));
+  ASSERT_TRUE(directory().read_supervisor());
+  EXPECT_EQ(directory().read_supervisor()->process, supervisor.process);
   std::ofstream(directory().path() + "/main.json")
       << R"({"pid":1,"startTime":1,"bootId":"another","startedAt":1})";
   EXPECT_FALSE(directory().read_main());
@@ -104,12 +104,11 @@ TEST_F(Directory, KeepsProcessesOfThisBoot) {
 
 TEST_F(Directory, KeepsAnExit) {
   EXPECT_FALSE(directory().read_exit());
-  const RuntimeExit exit{.code = 137,
-                         .signal = 9,
-                         .known = true,
-                         .message = "m",
-                         .out_of_memory = true,
-                         .finished_at = std::chrono::milliseconds(1'700'000'000'000)};
+  const ContainerExit exit{.code = 137,
+                           .signal = 9,
+                           .cause = ExitCause::kOutOfMemory,
+                           .message = "m",
+                           .finished_at = std::chrono::milliseconds(1'700'000'000'000)};
   ASSERT_TRUE(directory().write_exit(exit));
   EXPECT_EQ(directory().read_exit(), exit);
 }
@@ -130,11 +129,12 @@ TEST_F(Directory, IsListedUntilItIsRemoved) {
 }
 
 TEST_F(Directory, KeepsWhatAClientHadBefore) {
-  const StoredProcess keeper{.process = {.pid = 5, .start_time = 6},
-                             .spared = {{.pid = 7, .start_time = 8}, {.pid = 9, .start_time = 10}}};
-  ASSERT_TRUE(directory().write_keeper(keeper));
-  ASSERT_TRUE(directory().read_keeper());
-  EXPECT_EQ(directory().read_keeper()->spared, keeper.spared);
+  const StoredProcess supervisor{
+      .process = {.pid = 5, .start_time = 6},
+      .unrelated = {{.pid = 7, .start_time = 8}, {.pid = 9, .start_time = 10}}};
+  ASSERT_TRUE(directory().write_supervisor(supervisor));
+  ASSERT_TRUE(directory().read_supervisor());
+  EXPECT_EQ(directory().read_supervisor()->unrelated, supervisor.unrelated);
 }
 
 TEST_F(Directory, IsSweptOfWhatWasBeingRemovedAndOfNothingElse) {

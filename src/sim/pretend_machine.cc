@@ -38,6 +38,7 @@ struct PretendMachine::Executor {
   std::vector<Command> operator()(const SavePod& effect) const {
     const std::string& uid = effect.record.pod.uid;
     if (is_done()) {
+      machine.note_change(uid, effect.durability);
       machine.save(effect.record);
     }
     return {PodSaved{.uid = uid, .error = error_of(fault)}};
@@ -48,6 +49,7 @@ struct PretendMachine::Executor {
         if (ref.pod != effect.uid || !container.running) continue;
         machine.breach(fmt::format("{} runs and its pod is forgotten", name_of(ref)));
       }
+      machine.note_change(effect.uid, effect.durability);
       machine.records_.erase(effect.uid);
       machine.podinfo_.erase(effect.uid);
       machine.delays_.erase(effect.uid);
@@ -58,7 +60,7 @@ struct PretendMachine::Executor {
     return {PodForgotten{.uid = effect.uid, .error = error_of(fault)}};
   }
   std::vector<Command> operator()(const PersistCheckpoint& effect) const {
-    if (is_done()) machine.save_checkpoint(effect.state);
+    if (is_done()) machine.save_checkpoint(effect.delta);
     return {CheckpointSaved{.revision = effect.revision, .error = error_of(fault)}};
   }
   std::vector<Command> operator()(const WritePodInfo& effect) const {
@@ -70,9 +72,10 @@ struct PretendMachine::Executor {
   std::vector<Command> operator()(const SetCpuset& effect) const {
     if (is_done()) machine.set_cpus(effect, now);
     if (fault == Fault::kNone) {
-      return {CpusetApplied{.container = effect.container, .cpus = effect.cpus}};
+      return {CpusetApplied{.container = effect.container, .cpus = effect.placement.cpus}};
     }
-    return {CpusetFailed{.container = effect.container, .cpus = effect.cpus, .error = injected()}};
+    return {CpusetFailed{
+        .container = effect.container, .cpus = effect.placement.cpus, .error = injected()}};
   }
   std::vector<Command> operator()(const StartContainer& effect) const {
     if (fault != Fault::kNone) {
@@ -82,8 +85,13 @@ struct PretendMachine::Executor {
     machine.start(effect, now);
     return {ContainerStarted{.container = effect.container, .attempt = effect.attempt}};
   }
-  std::vector<Command> operator()(const SignalContainer& effect) const {
-    return machine.signal(effect, now);
+  std::vector<Command> operator()(const SetSharedCpus& effect) const {
+    if (is_done()) machine.set_shared(effect.cpus);
+    if (fault == Fault::kNone) return {SharedCpusApplied{.cpus = effect.cpus}};
+    return {SharedCpusFailed{.cpus = effect.cpus, .error = injected()}};
+  }
+  std::vector<Command> operator()(const StopContainer& effect) const {
+    return machine.stop(effect, now);
   }
   std::vector<Command> operator()(const RemoveContainer& effect) const {
     machine.remove(effect.container);
@@ -119,7 +127,9 @@ void PretendMachine::check_promises(const State& next) {
   }
 }
 
-void PretendMachine::save_checkpoint(const State& state) {
+void PretendMachine::save_checkpoint(const StateDelta& delta) {
+  State state = checkpoint_;
+  apply(state, delta);
   check_promises(state);
   for (const auto& [ref, container] : containers_) {
     if (!container.running || checkpoint_.find(ref) == nullptr) continue;
@@ -135,6 +145,12 @@ void PretendMachine::save_checkpoint(const State& state) {
     }
   }
   checkpoint_ = state;
+  // The file does not say what is pending.
+  for (const auto& [uid, containers] : state.pods) {
+    for (const auto& [name, holding] : containers) {
+      if (holding.pending) apply(checkpoint_, SetPending{{uid, name}, std::nullopt});
+    }
+  }
   ++changes_;
   check_neighbours();
 }
@@ -162,31 +178,74 @@ void PretendMachine::check_start(const StartContainer& effect) {
   const Holding* holding = checkpoint_.find(ref);
   if (holding == nullptr) {
     breach(fmt::format("{} is started on CPUs {} that the checkpoint does not give it",
-                       name_of(ref), effect.cpus.str()));
+                       name_of(ref), effect.placement.cpus.str()));
     return;
   }
   // It may have to do without what it was told it loses, and a checkpoint that was written
   // though its writer was told otherwise may give it more than anybody knows.
   const bool resizing = record->second.wish.has_value() || is_resizing(record->second);
-  const CpuSet lacking = holding->assigned - effect.cpus - ever_offline_;
-  const CpuSet its_own = effect.cpus | (holding->assigned & ever_offline_);
-  const bool right = effect.cpus.is_subset_of(holding->assigned) &&
+  const CpuSet lacking = holding->assigned - effect.placement.cpus - ever_offline_;
+  const CpuSet its_own = effect.placement.cpus | (holding->assigned & ever_offline_);
+  const bool right = effect.placement.cpus.is_subset_of(holding->assigned) &&
                      !lacking.intersects(told(ref)) && (resizing || its_own.size() == entitled);
   if (right) return;
   breach(fmt::format("{} is started on CPUs {}, the checkpoint gives it {}, it is entitled to {}",
-                     name_of(ref), effect.cpus.str(), holding->assigned.str(), entitled));
+                     name_of(ref), effect.placement.cpus.str(), holding->assigned.str(), entitled));
 }
 
 void PretendMachine::start(const StartContainer& effect, const Now& now) {
   check_start(effect);
-  const Holding* holding = checkpoint_.find(effect.container);
-  PretendContainer& container = containers_[effect.container];
-  container = PretendContainer{.attempt = effect.attempt,
+  begin_run(effect.container, effect.attempt, effect.placement.cpus, now);
+}
+
+void PretendMachine::set_pod(const Pod& pod) {
+  const auto own = own_scale_delay(pod.annotations);
+  delays_[pod.uid] = own ? own->value_or(rules_->scale_delay) : rules_->scale_delay;
+  pods_.insert_or_assign(pod.uid, pod);
+}
+
+int PretendMachine::entitled(const ContainerRef& ref) const {
+  const auto pod = pods_.find(ref.pod);
+  if (!rules_->pins_cpus || pod == pods_.end()) return 0;
+  const Container* container = pod->second.find(ref.container);
+  if (container == nullptr) return 0;
+  return request_of(pod->second, *container, std::nullopt, rules_->admission.pod_gates).cpus;
+}
+
+void PretendMachine::check_grant(const ContainerRef& ref, const Grant& grant) {
+  if (entitled(ref) == 0) return;
+  const Holding* holding = checkpoint_.find(ref);
+  if (holding != nullptr && grant.cpus.is_subset_of(holding->assigned)) return;
+  breach(fmt::format("{} is granted CPUs {}, the checkpoint gives it {}", name_of(ref),
+                     grant.cpus.str(), holding == nullptr ? "none" : holding->assigned.str()));
+}
+
+void PretendMachine::run(const ContainerRef& ref, int attempt, const Grant& grant, const Now& now) {
+  check_grant(ref, grant);
+  begin_run(ref, attempt, grant.cpus, now);
+}
+
+void PretendMachine::remove_pod(const std::string& uid) {
+  std::erase_if(containers_, [&](const auto& entry) { return entry.first.pod == uid; });
+  pods_.erase(uid);
+  ++changes_;
+}
+
+void PretendMachine::begin_run(const ContainerRef& ref, int attempt, const CpuSet& cpus,
+                               const Now& now) {
+  const Holding* holding = checkpoint_.find(ref);
+  PretendContainer& container = containers_[ref];
+  // A container that shares joins the others where they are.
+  const bool shares = rules_->pins_cpus && holding == nullptr;
+  if (shares && !shared_) {
+    breach(fmt::format("{} is started among those that share, who are nowhere", name_of(ref)));
+  }
+  container = PretendContainer{.attempt = attempt,
                                .running = true,
-                               .cpus = effect.cpus,
-                               .own = holding == nullptr ? CpuSet{} : own_of(effect.cpus, *holding),
+                               .cpus = shares && shared_ ? *shared_ : cpus,
+                               .own = holding == nullptr ? CpuSet{} : own_of(cpus, *holding),
                                .started_at = now.wall};
-  last_run_[effect.container] = effect.attempt;
+  last_run_[ref] = attempt;
   ++starts_;
   ++changes_;
   check_neighbours();
@@ -275,16 +334,16 @@ void PretendMachine::check_delay(const ContainerRef& ref, const CpuSet& taken, c
 // given that the checkpoint does not say is its own.
 void PretendMachine::check_taking(const SetCpuset& effect, const PretendContainer& container,
                                   const Now& now) {
-  const CpuSet taken = container.own - effect.cpus - ever_offline_;
+  const CpuSet taken = container.own - effect.placement.cpus - ever_offline_;
   check_delay(effect.container, taken, now);
   if (taken.intersects(told(effect.container))) {
     breach(fmt::format("CPUs {} are taken from {} and its files say that they are its own",
                        (taken & told(effect.container)).str(), name_of(effect.container)));
   }
   const Holding* holding = checkpoint_.find(effect.container);
-  if (holding == nullptr || effect.cpus.is_subset_of(holding->assigned)) return;
+  if (holding == nullptr || effect.placement.cpus.is_subset_of(holding->assigned)) return;
   breach(fmt::format("{} is put on CPUs {}, the checkpoint gives it {}", name_of(effect.container),
-                     effect.cpus.str(), holding->assigned.str()));
+                     effect.placement.cpus.str(), holding->assigned.str()));
 }
 
 void PretendMachine::set_cpus(const SetCpuset& effect, const Now& now) {
@@ -293,15 +352,26 @@ void PretendMachine::set_cpus(const SetCpuset& effect, const Now& now) {
   if (rules_->pins_cpus) {
     check_taking(effect, found->second, now);
     const Holding* holding = checkpoint_.find(effect.container);
-    found->second.own = holding == nullptr ? CpuSet{} : own_of(effect.cpus, *holding);
+    found->second.own = holding == nullptr ? CpuSet{} : own_of(effect.placement.cpus, *holding);
   }
-  found->second.cpus = effect.cpus;
+  found->second.cpus = effect.placement.cpus;
   found->second.moved = false;
   ++changes_;
   check_neighbours();
 }
 
-Command PretendMachine::stop(const ContainerRef& ref, Exit exit, const Now& now) {
+// All that share are moved together, but for those that somebody else has moved.
+void PretendMachine::set_shared(const CpuSet& cpus) {
+  shared_ = cpus;
+  for (auto& [ref, container] : containers_) {
+    if (!container.running || container.moved || checkpoint_.find(ref) != nullptr) continue;
+    if (container.own.empty()) container.cpus = cpus;
+  }
+  ++changes_;
+  check_neighbours();
+}
+
+Command PretendMachine::end_run(const ContainerRef& ref, ContainerExit exit, const Now& now) {
   PretendContainer& container = containers_.at(ref);
   exit.started_at = container.started_at;
   exit.finished_at = now.wall;
@@ -312,10 +382,14 @@ Command PretendMachine::stop(const ContainerRef& ref, Exit exit, const Now& now)
 }
 
 Command PretendMachine::end(const ContainerRef& ref, int code, const Now& now) {
-  return stop(ref, {.code = code, .reason = code == 0 ? "Completed" : "Error"}, now);
+  return end_run(ref, {.code = code}, now);
 }
 
-void PretendMachine::check_signal(const SignalContainer& effect) {
+void PretendMachine::check_stop(const StopContainer& effect) {
+  if (is_asked()) {
+    breach(fmt::format("{} of somebody else is stopped", name_of(effect.container)));
+    return;
+  }
   const auto record = records_.find(effect.container.pod);
   if (record == records_.end() || record->second.deleted_at != WallTime{}) return;
   const Container* container = record->second.pod.find(effect.container.container);
@@ -327,21 +401,39 @@ void PretendMachine::check_signal(const SignalContainer& effect) {
   breach(fmt::format("{} is stopped and nobody has deleted its pod", name_of(effect.container)));
 }
 
-std::vector<Command> PretendMachine::signal(const SignalContainer& effect, const Now& now) {
+std::vector<Command> PretendMachine::stop(const StopContainer& effect, const Now& now) {
   const auto found = containers_.find(effect.container);
   if (found == containers_.end() || !found->second.running) return {};
-  // What was asked to end for a reason is killed even if the reason has gone.
-  if (!std::exchange(found->second.asked_to_end, true)) check_signal(effect);
-  const bool kills = effect.signal == StopSignal::kKill;
-  if (found->second.stubborn && !kills) return {};
-  return {stop(effect.container,
-               {.code = kills ? 137 : 143, .signal = kills ? 9 : 15, .reason = "Error"}, now)};
+  PretendContainer& container = found->second;
+  // A container that was asked to end for a reason is killed even if the reason has gone.
+  if (!std::exchange(container.asked_to_end, true)) check_stop(effect);
+  if (effect.grace.count() == 0) return {kill(effect.container, now)};
+  if (!container.stubborn) {
+    return {end_run(effect.container, {.code = 143, .signal = 15}, now)};
+  }
+  const SteadyTime by = now.steady + effect.grace;
+  container.kill_at = std::min(container.kill_at.value_or(by), by);
+  return {};
+}
+
+Command PretendMachine::kill(const ContainerRef& ref, const Now& now) {
+  return end_run(ref, {.code = 137, .signal = 9}, now);
+}
+
+std::optional<std::pair<ContainerRef, SteadyTime>> PretendMachine::next_kill() const {
+  std::optional<std::pair<ContainerRef, SteadyTime>> next;
+  for (const auto& [ref, container] : containers_) {
+    if (!container.running || !container.kill_at) continue;
+    if (!next || *container.kill_at < next->second) next = {ref, *container.kill_at};
+  }
+  return next;
 }
 
 void PretendMachine::remove(const ContainerRef& ref) {
   const auto found = containers_.find(ref);
   if (found == containers_.end()) return;
   if (found->second.running) breach(fmt::format("{} runs and is removed", name_of(ref)));
+  if (is_asked()) breach(fmt::format("{} of somebody else is removed", name_of(ref)));
   const auto record = records_.find(ref.pod);
   if (record != records_.end()) {
     const auto kept = record->second.containers.find(ref.container);
@@ -368,8 +460,27 @@ void PretendMachine::set_offline(const CpuSet& cpus) {
   ++changes_;
 }
 
+// What is synced takes all that was written before with it.
+void PretendMachine::note_change(const std::string& uid, Durability durability) {
+  if (durability == Durability::kSynced) return unsynced_.clear();
+  const auto found = records_.find(uid);
+  unsynced_.emplace_back(uid,
+                         found == records_.end() ? std::nullopt : std::optional(found->second));
+}
+
 void PretendMachine::reboot() {
+  lost_records_ += unsynced_.size();
+  for (auto change = unsynced_.rbegin(); change != unsynced_.rend(); ++change) {
+    auto& [uid, before] = *change;
+    if (before) {
+      records_.insert_or_assign(uid, *std::move(before));
+    } else {
+      records_.erase(uid);
+    }
+  }
+  unsynced_.clear();
   containers_.clear();
+  shared_.reset();
   last_run_.clear();  // what was started last may not be on record
   ++changes_;
 }
@@ -385,6 +496,8 @@ std::vector<SeenContainer> PretendMachine::seen() const {
     seen.exit = container.exit;
     if (container.running) seen.cpus = container.cpus - offline_;
     if (seen.cpus.empty()) seen.cpus = container.cpus;
+    const auto pod = pods_.find(ref.pod);
+    if (pod != pods_.end()) seen.pod = std::make_shared<const Pod>(pod->second);
   }
   return all;
 }

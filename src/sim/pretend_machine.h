@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "manager/step.h"
@@ -32,8 +33,9 @@ struct PretendContainer {
   bool moved = false;     // somebody else has set its CPUs
   bool stubborn = false;  // does not end when asked to
   bool asked_to_end = false;
+  std::optional<SteadyTime> kill_at{};  // asked to end, and killed then
   WallTime started_at{};
-  std::optional<Exit> exit{};
+  std::optional<ContainerExit> exit{};
 };
 
 class PretendMachine {
@@ -44,12 +46,23 @@ class PretendMachine {
   // Does it. The commands that report the result, if it has one, and what else came of it.
   std::vector<Command> execute(const Effect& effect, Fault fault, const Now& now);
 
+  // A runtime that runs containers for somebody else: the pod as it is wished for, a container of
+  // it that runs as it was granted, and all that is left of a pod removed.
+  void set_pod(const Pod& pod);
+  void run(const ContainerRef& ref, int attempt, const Grant& grant, const Now& now);
+  void remove_pod(const std::string& uid);
+  // A container may be made, or started, as it was granted.
+  void check_grant(const ContainerRef& ref, const Grant& grant);
+
   // What happens without being asked for. REQUIRES: the container runs.
   Command end(const ContainerRef& ref, int code, const Now& now);
+  // The container whose time to end by itself is over next, and when; and its end then.
+  std::optional<std::pair<ContainerRef, SteadyTime>> next_kill() const;
+  Command kill(const ContainerRef& ref, const Now& now);
   void move(const ContainerRef& ref, const CpuSet& cpus);
   void set_stubborn(const ContainerRef& ref);
   void set_offline(const CpuSet& cpus);
-  // All that ran is gone without a trace.
+  // A power cut: all that ran is gone without a trace, and so are the records that were not synced.
   void reboot();
 
   // Another agent takes over, under rules that must outlive it: it tells everybody anew, and
@@ -69,6 +82,8 @@ class PretendMachine {
   const std::set<std::string>& ever_stored() const { return ever_stored_; }
   // Grows with every change of disk or containers.
   std::uint64_t changes() const { return changes_; }
+  // Records, or removals of records, that reboots have lost so far.
+  std::uint64_t lost_records() const { return lost_records_; }
   // Containers started so far.
   std::uint64_t starts() const { return starts_; }
   // How often CPUs of its own were taken from a running container, and how many of these
@@ -85,17 +100,22 @@ class PretendMachine {
  private:
   struct Executor;
 
-  void save_checkpoint(const State& state);
+  void save_checkpoint(const StateDelta& delta);
+  bool is_asked() const { return rules_->driver == Driver::kForeign; }
+  int entitled(const ContainerRef& ref) const;
   void start(const StartContainer& effect, const Now& now);
+  void begin_run(const ContainerRef& ref, int attempt, const CpuSet& cpus, const Now& now);
   void set_cpus(const SetCpuset& effect, const Now& now);
+  void note_change(const std::string& uid, Durability durability);
   void save(const PodRecord& record);
   void check_listing(const ContainerRef& ref, const CpuSet& listed);
   void write_files(const WritePodInfo& effect, const Now& now);
-  Command stop(const ContainerRef& ref, Exit exit, const Now& now);
-  std::vector<Command> signal(const SignalContainer& effect, const Now& now);
+  void set_shared(const CpuSet& cpus);
+  Command end_run(const ContainerRef& ref, ContainerExit exit, const Now& now);
+  std::vector<Command> stop(const StopContainer& effect, const Now& now);
   void remove(const ContainerRef& ref);
   void check_start(const StartContainer& effect);
-  void check_signal(const SignalContainer& effect);
+  void check_stop(const StopContainer& effect);
   void check_promises(const State& next);
   void check_taking(const SetCpuset& effect, const PretendContainer& container, const Now& now);
   void check_delay(const ContainerRef& ref, const CpuSet& taken, const Now& now);
@@ -105,7 +125,12 @@ class PretendMachine {
 
   const ManagerRules* rules_;  // never null
   State checkpoint_;
+  std::optional<CpuSet> shared_{};  // where the containers that share are
   std::map<std::string, PodRecord> records_{};
+  // The changes of records that are not synced, in their order, with what was there before.
+  std::vector<std::pair<std::string, std::optional<PodRecord>>> unsynced_{};
+  std::uint64_t lost_records_ = 0;
+  std::map<std::string, Pod> pods_{};  // of a runtime for somebody else, by UID
   std::map<ContainerRef, PretendContainer> containers_{};
   std::map<std::string, AssignedByContainer> podinfo_{};
   // CPUs that a container's files listed and list no more, since when, and how long it must be

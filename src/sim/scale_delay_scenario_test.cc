@@ -36,14 +36,14 @@ class Scenario {
 
   World& world() { return world_; }
   ManagerRules rules() const { return *node_.rules; }
-  const PodState& pod(const std::string& uid) { return world_.node().pods.at(uid); }
+  const PlacedPod& pod(const std::string& uid) { return world_.node().placing.pods.at(uid); }
 
   void create(const Pod& pod) {
     world_.send(CreatePod{.pod = pod});
     EXPECT_TRUE(world_.run_lanes());
   }
   void resize(const std::string& uid, int cpus) {
-    ResizePod command{.pod = wanted_pod(pod(uid).record)};
+    ResizePod command{.pod = wanted_pod(pod(uid))};
     for (ResourceList* list : {&command.pod.containers[0].resources.requests,
                                &command.pod.containers[0].resources.limits}) {
       list->at(std::string(kCpu)) = Quantity::of(cpus);
@@ -70,9 +70,9 @@ class Scenario {
     return world_.machine().containers().at({uid, "main"}).cpus.str();
   }
   std::string granted(const std::string& uid) {
-    return pod(uid).record.pod.containers[0].request(kCpu).str();
+    return pod(uid).pod.containers[0].request(kCpu).str();
   }
-  bool is_resizing(const std::string& uid) { return corehold::is_resizing(pod(uid).record); }
+  bool is_resizing(const std::string& uid) { return corehold::is_resizing(pod(uid)); }
 
  private:
   StoryNode node_;
@@ -223,7 +223,7 @@ TEST(ScaleDelay, Scenario8VersionRollback) {
   EXPECT_EQ(scenario.runs_on("db"), "2-7");
   scenario.pass(milliseconds(1));
   EXPECT_EQ(scenario.runs_on("db"), "2-5");
-  EXPECT_FALSE(scenario.pod("db").record.wish.has_value());
+  EXPECT_FALSE(scenario.pod("db").resize.wish.has_value());
 }
 
 TEST(ScaleDelay, Scenario9VersionRollout) {
@@ -236,9 +236,9 @@ TEST(ScaleDelay, Scenario9VersionRollout) {
   world.crash();
   world.boot(with);
   ASSERT_TRUE(world.settle());
-  EXPECT_EQ(phase_of(world.node().pods.at("db")), "Running");
+  EXPECT_EQ(phase_of(world.node().running.pods.at("db")), "Running");
   const auto resize = [&](int cpus) {
-    ResizePod command{.pod = wanted_pod(world.node().pods.at("db").record)};
+    ResizePod command{.pod = wanted_pod(world.node().running.pods.at("db").record)};
     for (ResourceList* list : {&command.pod.containers[0].resources.requests,
                                &command.pod.containers[0].resources.limits}) {
       list->at(std::string(kCpu)) = Quantity::of(cpus);

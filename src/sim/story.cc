@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "manager/placing/facts.h"
+#include "node/manager_rules.h"
 #include "pod/scale_delay.h"
 #include "pod/testing.h"
-#include "sim/manager_rules.h"
 #include "topology/testing.h"
 
 namespace corehold {
@@ -162,6 +163,23 @@ Pod random_pod(Dice& dice, const StoryNode& node, int number) {
   return pod;
 }
 
+CpuSet random_cpus(Dice& dice, const Topology& topology) {
+  const auto chance = [&dice](int low, int high) { return dice.roll(low, high); };
+  CpuSet cpus = random_subset(chance, topology, topology.cpus());
+  if (cpus.empty()) cpus = topology.cpus();
+  return cpus;
+}
+
+CpuSet random_offline(Dice& dice, const Topology& topology) {
+  CpuSet offline;
+  if (!dice.chance(60)) return offline;
+  for (const CpuId cpu : topology.cpus()) {
+    if (dice.chance(15)) offline.insert(cpu);
+  }
+  offline.erase(topology.cpus().first());
+  return offline;
+}
+
 Story::Story(const StoryNode& node, std::uint64_t seed, Trouble trouble)
     : node_(&node), dice_(seed), trouble_(trouble), world_(*node.rules, node.setup->empty) {}
 
@@ -216,7 +234,7 @@ void Story::happen() {
 }
 
 void Story::create_pod() {
-  if (world_.node().pods.size() >= kMostPods) return delete_pod();
+  if (world_.node().running.pods.size() >= kMostPods) return delete_pod();
   constexpr std::array kSources{Source::kApi,    Source::kApi, Source::kApi,
                                 Source::kStatic, Source::kRun, Source::kRunWaiting};
   const Source source = kSources[static_cast<std::size_t>(dice_.roll(0, 5))];
@@ -227,7 +245,7 @@ void Story::create_pod() {
 }
 
 void Story::delete_pod() {
-  const auto& pods = world_.node().pods;
+  const auto& pods = world_.node().running.pods;
   if (pods.empty()) return;
   auto pod = pods.begin();
   std::advance(pod, dice_.roll(0, static_cast<int>(pods.size()) - 1));
@@ -239,7 +257,7 @@ void Story::delete_pod() {
 }
 
 void Story::edit_pod() {
-  const auto& pods = world_.node().pods;
+  const auto& pods = world_.node().running.pods;
   if (pods.empty()) return;
   auto pod = pods.begin();
   std::advance(pod, dice_.roll(0, static_cast<int>(pods.size()) - 1));
@@ -257,7 +275,7 @@ void Story::edit_pod() {
 }
 
 void Story::resize_pod() {
-  const auto& pods = world_.node().pods;
+  const auto& pods = world_.node().running.pods;
   if (pods.empty()) return;
   auto pod = pods.begin();
   std::advance(pod, dice_.roll(0, static_cast<int>(pods.size()) - 1));
@@ -290,7 +308,7 @@ void Story::find_lost_resizes(std::vector<std::string>& found) const {
     if (answer == world_.answers().end() || !answer->second.done || record == records.end()) {
       continue;
     }
-    if (phase_of(world_.node().pods.at(uid)) != "Running") continue;
+    if (phase_of(world_.node().running.pods.at(uid)) != "Running") continue;
     if (wanted_pod(record->second).containers == requests_.at(id).resize->containers) continue;
     found.push_back(fmt::format("resize {} of pod {} is lost", id, uid));
   }
@@ -336,21 +354,12 @@ void Story::drift() {
   const std::vector<ContainerRef> refs = running();
   if (refs.empty()) return;
   const auto which = dice_.roll(0, static_cast<int>(refs.size()) - 1);
-  const auto chance = [this](int low, int high) { return dice_.roll(low, high); };
-  CpuSet cpus = random_subset(chance, *node_->topology, node_->topology->cpus());
-  if (cpus.empty()) cpus = node_->topology->cpus();
-  world_.machine().move(refs[static_cast<std::size_t>(which)], cpus);
+  world_.machine().move(refs[static_cast<std::size_t>(which)],
+                        random_cpus(dice_, *node_->topology));
 }
 
 void Story::change_online() {
-  CpuSet offline;
-  if (dice_.chance(60)) {
-    for (const CpuId cpu : node_->topology->cpus()) {
-      if (dice_.chance(15)) offline.insert(cpu);
-    }
-    offline.erase(node_->topology->cpus().first());
-  }
-  world_.machine().set_offline(offline);
+  world_.machine().set_offline(random_offline(dice_, *node_->topology));
 }
 
 void Story::crash() {
@@ -365,7 +374,7 @@ void Story::crash() {
 
 bool Story::is_shrink_to_offline_cpus() const {
   const CpuSet& offline = world_.machine().offline();
-  for (const auto& [uid, pod] : world_.node().pods) {
+  for (const auto& [uid, pod] : world_.node().placing.pods) {
     for (const auto& [name, state] : pod.containers) {
       if (state.shrink && state.shrink->after.is_subset_of(offline)) return true;
     }
@@ -405,22 +414,23 @@ std::vector<std::string> Story::finish() {
   find_lost_edits(found);
   find_lost_resizes(found);
   const NodeState& node = world_.node();
-  for (const auto& [uid, pod] : node.pods) {
-    if (pod.admitted || phase_of(pod) != "Pending") continue;
-    Bookings online = node.bookings;
-    online.cpus.shared -= node.offline;
-    if (admit(node_->rules->admission, online, pod.record.pod).refusal) continue;
+  AdmissionRules rules = node_->rules->admission;
+  rules.unavailable = node.placing.offline;
+  for (const auto& [uid, pod] : node.running.pods) {
+    const PlacedPod& placed = node.placing.pods.at(uid);
+    if (is_admitted(placed) || phase_of(pod) != "Pending") continue;
+    Bookings tried = node.placing.bookings;
+    if (admit(rules, tried, pod.record.pod).refusal) continue;
     found.push_back(fmt::format("pod {} waits although it fits", uid));
   }
-  for (const auto& [uid, pod] : node.pods) {
-    if (!pod.admitted || !pod.record.wish || phase_of(pod) != "Running") continue;
-    Bookings online = node.bookings;
-    online.cpus.shared -= node.offline;
-    const auto decision = decide_resize(node_->rules->admission, node_->rules->resize, online,
+  for (const auto& [uid, pod] : node.running.pods) {
+    const PlacedPod& placed = node.placing.pods.at(uid);
+    if (!is_admitted(placed) || !pod.record.wish || phase_of(pod) != "Running") continue;
+    const auto decision = decide_resize(rules, node_->rules->resize, node.placing.bookings,
                                         pod.record.pod, wanted_pod(pod.record));
-    if (decision.verdict == pod.resize.verdict) continue;
+    if (decision.verdict == placed.resize.verdict) continue;
     found.push_back(fmt::format("the resize of pod {} is shown as {} and is {}", uid,
-                                name_of(*pod.resize.verdict), name_of(decision.verdict)));
+                                name_of(*placed.resize.verdict), name_of(decision.verdict)));
   }
   return found;
 }

@@ -13,7 +13,7 @@
 
 #include "config/config.h"
 #include "manager/step.h"
-#include "sim/node_setup.h"
+#include "node/node_setup.h"
 #include "sim/world.h"
 #include "topology/topology.h"
 
@@ -45,6 +45,11 @@ StoryNode delaying_node(Topology topology, std::chrono::milliseconds delay);
 
 // One of any shape: init containers, sidecars and apps, exclusive or not.
 Pod random_pod(Dice& dice, const StoryNode& node, int number);
+
+// CPUs that somebody else sets a container to, at least one.
+CpuSet random_cpus(Dice& dice, const Topology& topology);
+// CPUs that go offline, often none, and never the first.
+CpuSet random_offline(Dice& dice, const Topology& topology);
 
 // How often things go wrong, in percent of the occasions.
 struct Trouble {

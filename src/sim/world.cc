@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "manager/facts.h"
+#include "manager/placing/facts.h"
+#include "manager/running/facts.h"
 
 namespace corehold {
 namespace {
@@ -23,7 +24,8 @@ struct LaneOf {
   ContainerRef operator()(const RemovePodFiles&) const { return shell_lane("podinfo"); }
   ContainerRef operator()(const SetCpuset& effect) const { return effect.container; }
   ContainerRef operator()(const StartContainer& effect) const { return effect.container; }
-  ContainerRef operator()(const SignalContainer& effect) const { return effect.container; }
+  ContainerRef operator()(const SetSharedCpus&) const { return shell_lane("shared"); }
+  ContainerRef operator()(const StopContainer& effect) const { return effect.container; }
   ContainerRef operator()(const RemoveContainer& effect) const { return effect.container; }
   ContainerRef operator()(const Observe&) const { return shell_lane("observe"); }
   template <typename Other>
@@ -45,7 +47,7 @@ void World::boot(const ManagerRules& rules) {
   up_ = true;
   rules_ = &rules;
   machine_.change_agent(rules, now_);
-  node_ = NodeState{.bookings = *empty_};
+  node_ = NodeState{.placing = {.bookings = *empty_}};
   send(machine_.found());
 }
 
@@ -59,8 +61,10 @@ void World::crash() {
 void World::send(const Command& command) { take(std::span(&command, 1)); }
 
 void World::take(std::span<const Command> commands) {
+  if (changes_ != nullptr) changes_->begin(node_);
   Outcome outcome = step(*rules_, std::move(node_), commands, now_);
   node_ = std::move(outcome.node);
+  if (changes_ != nullptr) changes_->end(node_);
   commands_ += commands.size();
   for (const std::string& violation : violations(*rules_, node_)) breaches_.push_back(violation);
   for (Effect& effect : outcome.effects) hand_on(std::move(effect));
@@ -74,7 +78,11 @@ void World::hand_on(Effect effect) {
   } else if (const auto* cancel = std::get_if<CancelTimer>(&effect)) {
     timers_.erase(cancel->timer);
   } else if (const auto* reply = std::get_if<Reply>(&effect)) {
-    if (!answers_.emplace(reply->request, Answer{.done = !reply->error}).second) {
+    if (!answers_
+             .emplace(reply->request, Answer{.done = !reply->error,
+                                             .grant = reply->grant,
+                                             .error = reply->error ? reply->error->message : ""})
+             .second) {
       breaches_.push_back(fmt::format("request {} is answered twice", reply->request));
     }
   } else if (const auto* metric = std::get_if<CountMetric>(&effect)) {
@@ -139,6 +147,16 @@ bool World::fire_next_until(SteadyTime then) {
   const auto next =
       std::min_element(timers_.begin(), timers_.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  // The runtime kills containers whose time to stop is over, whether or not there is an agent.
+  if (const auto kill = machine_.next_kill();
+      kill && kill->second <= then && (next == timers_.end() || kill->second <= next->second)) {
+    if (kill->second > now_.steady) {
+      wait(std::chrono::ceil<std::chrono::milliseconds>(kill->second - now_.steady));
+    }
+    Command exited = machine_.kill(kill->first, now_);
+    if (up_) lanes_[kill->first].results.push_back(std::move(exited));
+    return true;
+  }
   if (next == timers_.end() || next->second > then) return false;
   if (next->second > now_.steady) {
     wait(std::chrono::ceil<std::chrono::milliseconds>(next->second - now_.steady));
@@ -170,7 +188,9 @@ bool World::run_timers() {
   };
   for (int patience = kPatience / 10; patience > 0; --patience) {
     if (!run_lanes()) return false;
-    if (std::all_of(timers_.begin(), timers_.end(), is_reconcile)) return true;
+    if (std::all_of(timers_.begin(), timers_.end(), is_reconcile) && !machine_.next_kill()) {
+      return true;
+    }
     fire_next();
   }
   return false;
@@ -191,13 +211,13 @@ std::vector<std::string> World::breaches() const {
   return all;
 }
 
-void World::find_idle(const std::string& uid, const PodState& pod,
+void World::find_idle(const std::string& uid, const RunPod& pod,
                       std::vector<std::string>& found) const {
   // While CPUs are offline, one may have to wait for somebody who cannot go elsewhere.
-  if (is_stopping(pod) || !node_.offline.empty()) return;
+  if (is_stopping(pod) || !node_.placing.offline.empty()) return;
   for (const Container* container : whose_turn(pod)) {
     if (pod.record.containers.at(container->name).ended) continue;
-    if (pod.containers.at(container->name).stage == Stage::kRunning) continue;
+    if (is_running(pod.containers.at(container->name).stage)) continue;
     found.push_back(fmt::format("{}/{} does not run", uid, container->name));
   }
 }
@@ -206,11 +226,11 @@ std::vector<std::string> World::unsettled() const {
   std::vector<std::string> found;
   const State& checkpoint = machine_.checkpoint();
   for (const auto& [uid, record] : machine_.records()) {
-    if (!node_.pods.contains(uid)) {
+    if (!node_.running.pods.contains(uid)) {
       found.push_back(fmt::format("pod {} is in the store and unknown", uid));
-    } else if (node_.pods.at(uid).record != record) {
+    } else if (node_.running.pods.at(uid).record != record) {
       // Why a pod waits is not saved every time.
-      PodRecord here = node_.pods.at(uid).record;
+      PodRecord here = node_.running.pods.at(uid).record;
       here.reason = record.reason;
       here.message = record.message;
       if (here != record) found.push_back(fmt::format("the record of pod {} is old", uid));
@@ -219,50 +239,54 @@ std::vector<std::string> World::unsettled() const {
       found.push_back(fmt::format("pod {} was deleted and is still there", uid));
     }
   }
-  for (const auto& [uid, pod] : node_.pods) {
+  for (const auto& [uid, pod] : node_.running.pods) {
     if (machine_.records().contains(uid)) continue;
     found.push_back(fmt::format("pod {} is known and not in the store", uid));
   }
-  for (const auto& [uid, pod] : node_.pods) {
-    // One that has strayed while all its CPUs are offline has to wait for them.
+  for (const auto& [uid, pod] : node_.running.pods) {
+    const PlacedPod& placed = node_.placing.pods.at(uid);
+    // A container that has strayed while all its CPUs are offline has to wait for them.
     const bool is_lost =
-        std::any_of(pod.containers.begin(), pod.containers.end(),
+        std::any_of(placed.containers.begin(), placed.containers.end(),
                     [](const auto& entry) { return entry.second.strayed.has_value(); });
     if (is_resizing(pod.record) && !is_lost) {
       found.push_back(fmt::format("pod {} is still being resized", uid));
     }
-    if (phase_of(pod) == "Running" && pod.record.wish && !pod.resize.verdict) {
+    if (phase_of(pod) == "Running" && pod.record.wish && !placed.resize.verdict) {
       found.push_back(fmt::format("nobody has decided on the resize of pod {}", uid));
     }
     const std::string phase = phase_of(pod);
     if (pod.record.restart_all.under_way && (phase == "Running" || phase == "Pending")) {
       found.push_back(fmt::format("pod {} has not started over", uid));
     }
-    if (!pod.admitted) continue;
+    if (!is_admitted(placed)) continue;
     find_idle(uid, pod, found);
-    const auto memory = node_.bookings.memory.pods().find(uid);
-    const auto devices = node_.bookings.devices.pods().find(uid);
-    const bool kept =
-        (memory == node_.bookings.memory.pods().end() ? pod.record.memory.empty()
-                                                      : memory->second == pod.record.memory) &&
-        (devices == node_.bookings.devices.pods().end() ? pod.record.devices.empty()
-                                                        : devices->second == pod.record.devices);
+    const auto memory = node_.placing.bookings.memory.pods().find(uid);
+    const auto devices = node_.placing.bookings.devices.pods().find(uid);
+    const bool kept = (memory == node_.placing.bookings.memory.pods().end()
+                           ? pod.record.memory.empty()
+                           : memory->second == pod.record.memory) &&
+                      (devices == node_.placing.bookings.devices.pods().end()
+                           ? pod.record.devices.empty()
+                           : devices->second == pod.record.devices);
     if (!kept) found.push_back(fmt::format("memory or devices of pod {} are lost", uid));
   }
   if (!rules_->pins_cpus) return found;
-  if (checkpoint.pods != node_.bookings.cpus.pods ||
-      checkpoint.shared != node_.bookings.cpus.shared) {
+  if (checkpoint.pods != node_.placing.bookings.cpus.pods ||
+      checkpoint.shared != node_.placing.bookings.cpus.shared) {
     found.push_back("the checkpoint is not what was decided");
   }
   for (const auto& [uid, containers] : checkpoint.pods) {
-    const std::string phase = node_.pods.contains(uid) ? phase_of(node_.pods.at(uid)) : "gone";
+    const std::string phase =
+        node_.running.pods.contains(uid) ? phase_of(node_.running.pods.at(uid)) : "gone";
     if (phase == "Running" || phase == "Pending") continue;
     found.push_back(fmt::format("pod {} is {} and holds CPUs", uid, phase));
   }
-  for (const auto& [uid, pod] : node_.pods) {
-    if (!pod.admitted || phase_of(pod) != "Running") continue;
+  for (const auto& [uid, pod] : node_.running.pods) {
+    const PlacedPod& placed = node_.placing.pods.at(uid);
+    if (!is_admitted(placed) || phase_of(pod) != "Running") continue;
     const auto files = machine_.podinfo().find(uid);
-    for (const auto& [name, state] : pod.containers) {
+    for (const auto& [name, state] : placed.containers) {
       const Holding* holding = checkpoint.find({uid, name});
       if (holding == nullptr || pod.record.containers.at(name).ended) continue;
       if (holding->assigned.size() != state.exclusive) {

@@ -16,6 +16,7 @@
 
 #include "manager/step.h"
 #include "sim/pretend_machine.h"
+#include "sim/state_changes.h"
 
 namespace corehold {
 
@@ -38,10 +39,15 @@ class World {
   // REQUIRES: each arrives, and each in a lane of its own.
   void make_together(const std::vector<Move>& moves);
 
+  // Tells `changes`, which must outlive the world and its copies, of every step from now on.
+  void watch(StateChanges& changes) { changes_ = &changes; }
+
   // A command from a person. Answers are kept by request.
   void send(const Command& command);
   struct Answer {
     bool done = false;
+    std::optional<Grant> grant{};
+    std::string error{};
   };
   const std::map<RequestId, Answer>& answers() const { return answers_; }
 
@@ -97,12 +103,12 @@ class World {
   void hand_on(Effect effect);
   bool run_timers();
   // Containers of the pod that nothing keeps from running and that do not.
-  void find_idle(const std::string& uid, const PodState& pod,
-                 std::vector<std::string>& found) const;
+  void find_idle(const std::string& uid, const RunPod& pod, std::vector<std::string>& found) const;
 
   const ManagerRules* rules_;  // never null
   const Bookings* empty_;      // never null
   PretendMachine machine_;
+  StateChanges* changes_ = nullptr;  // null: nobody watches
   Now now_{.steady = std::chrono::hours(1), .wall = std::chrono::hours(24 * 365)};
   bool up_ = false;
   NodeState node_{};

@@ -102,7 +102,7 @@ TEST(CheckpointConvert, RefusesAStateWithCpusThatTheMachineLacks) {
   EXPECT_EQ(why_not(state, request, Code::kConflict),
             "the default set holds CPUs 16-31, which the machine lacks; it has CPUs 0-15");
   state = busy();
-  state.pods["db"]["main"] = {.assigned = cpus("4-7,20"), .promised = cpus("4-7")};
+  state.pods.set("db", "main", {.assigned = cpus("4-7,20"), .promised = cpus("4-7")});
   EXPECT_EQ(why_not(state, request, Code::kConflict),
             "container main of pod db holds CPUs 20, which the machine lacks; it has CPUs 0-15");
 }

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <iterator>
 
+#include "gotext/go_json_writer.h"
 #include "state/checkpoint.h"
 #include "state/checkpoint_checksum.h"
-#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {

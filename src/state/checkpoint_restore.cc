@@ -3,9 +3,9 @@
 // Checkpoint to State and back, and the kubelet's own restore.
 #include <fmt/format.h>
 
+#include "gotext/go_json_writer.h"
 #include "state/checkpoint.h"
 #include "state/checkpoint_unmarshal.h"
-#include "state/go_json_writer.h"
 
 namespace corehold {
 namespace {
@@ -99,23 +99,27 @@ Result<State> state_of(const Checkpoint& checkpoint) {
   State state{.policy = checkpoint.policy};
   state.shared = TRY(cpus_of(checkpoint.default_set, "default set"));
   for (const auto& [pod, containers] : checkpoint.entries) {
-    auto& holdings = state.pods[pod];
+    PodHoldings holdings;
     for (const auto& [name, set] : containers) {
       Holding& holding = holdings[name];
       holding.assigned = TRY(cpus_of(set, fmt::format("container {} of pod {}", name, pod)));
       if (checkpoint.promised.empty()) holding.promised = holding.assigned;
     }
+    state.pods.set(pod, std::move(holdings));
   }
   for (const auto& [pod, containers] : checkpoint.promised) {
     for (const auto& [name, set] : containers) {
       const std::string what = fmt::format("container {} of pod {}: promised", name, pod);
       const CpuSet promised = TRY(cpus_of(set, what));
-      if (state.find({pod, name}) == nullptr) {
+      const Holding* assigned = state.find(pod, name);
+      if (assigned == nullptr) {
         return Error{Code::kInvalid,
                      fmt::format("container {} of pod {}: CPUs {} are promised, but none assigned",
                                  name, pod, promised.str())};
       }
-      state.pods[pod][name].promised = promised;
+      Holding holding = *assigned;
+      holding.promised = promised;
+      state.pods.set(pod, name, holding);
     }
   }
   return state;

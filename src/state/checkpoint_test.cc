@@ -222,7 +222,8 @@ State any_state() {
   }
   const int pods = *rc::gen::inRange(0, 5);
   for (int pod = 0; pod < pods; ++pod) {
-    auto& containers = state.pods[*any_key()];
+    const std::string uid = *any_key();
+    PodHoldings containers;
     const int count = *rc::gen::inRange(0, 4);
     for (int i = 0; i < count; ++i) {
       Holding& holding = containers[*any_key()];
@@ -233,6 +234,7 @@ State any_state() {
         holding.promised.erase(CpuId(first));
       }
     }
+    state.pods.set(uid, std::move(containers));
   }
   return state;
 }
@@ -248,8 +250,11 @@ RC_GTEST_PROP(CheckpointRoundTrip, EncodeThenDecodeIsIdentity, ()) {
     RC_ASSERT(decoded->version == version);
     RC_ASSERT(*state_of(*decoded) == state);
   }
-  for (auto& [pod, containers] : state.pods) {
-    for (auto& [name, holding] : containers) holding.promised = holding.assigned;
+  const CpuHoldings pods = state.pods;
+  for (const auto& [pod, containers] : pods) {
+    PodHoldings kept = containers;
+    for (auto& [name, holding] : kept) holding.promised = holding.assigned;
+    state.pods.set(pod, std::move(kept));
   }
   for (const Version version : {Version::kV2, Version::kKubeletV3}) {
     const std::string bytes = encode_checkpoint(state, {.version = version});

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "state/go_json_writer.h"
+#include "gotext/go_json_writer.h"
 
 namespace corehold {
 namespace {

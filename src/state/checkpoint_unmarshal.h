@@ -14,8 +14,8 @@
 
 #include "base/result.h"
 #include "cpuset/list_format.h"
+#include "gotext/go_json.h"
 #include "state/checkpoint.h"
-#include "state/go_json.h"
 
 namespace corehold {
 

@@ -7,54 +7,32 @@ namespace {
 void apply_edit(State& state, const SetShared& edit) { state.shared = edit.cpus; }
 
 void apply_edit(State& state, const Assign& edit) {
-  state.pods[edit.container.pod][edit.container.container] =
-      Holding{.assigned = edit.cpus, .promised = edit.cpus};
-}
-
-Holding* find_holding(State& state, const ContainerRef& ref) {
-  const auto pod = state.pods.find(ref.pod);
-  if (pod == state.pods.end()) return nullptr;
-  const auto container = pod->second.find(ref.container);
-  return container == pod->second.end() ? nullptr : &container->second;
+  state.pods.set(edit.container.pod, edit.container.container,
+                 Holding{.assigned = edit.cpus, .promised = edit.cpus});
 }
 
 void apply_edit(State& state, const Reassign& edit) {
-  Holding* holding = find_holding(state, edit.container);
+  const Holding* holding = state.find(edit.container);
   if (holding == nullptr) return;
-  holding->assigned = edit.cpus;
-  holding->pending.reset();
+  state.pods.set(edit.container.pod, edit.container.container,
+                 Holding{.assigned = edit.cpus, .promised = holding->promised});
 }
 
 void apply_edit(State& state, const SetPending& edit) {
-  Holding* holding = find_holding(state, edit.container);
-  if (holding != nullptr) holding->pending = edit.cpus;
+  const Holding* holding = state.find(edit.container);
+  if (holding == nullptr) return;
+  state.pods.set(
+      edit.container.pod, edit.container.container,
+      Holding{.assigned = holding->assigned, .promised = holding->promised, .pending = edit.cpus});
 }
 
 void apply_edit(State& state, const Forget& edit) {
-  const auto pod = state.pods.find(edit.container.pod);
-  if (pod == state.pods.end()) return;
-  pod->second.erase(edit.container.container);
-  if (pod->second.empty()) state.pods.erase(pod);
+  state.pods.erase(edit.container.pod, edit.container.container);
 }
 
 void apply_edit(State& state, const SetReuse& edit) { state.reuse = edit.reuse; }
 
 }  // namespace
-
-const Holding* State::find(const ContainerRef& ref) const {
-  const auto pod = pods.find(ref.pod);
-  if (pod == pods.end()) return nullptr;
-  const auto container = pod->second.find(ref.container);
-  return container == pod->second.end() ? nullptr : &container->second;
-}
-
-CpuSet State::exclusive() const {
-  CpuSet all;
-  for (const auto& [pod, containers] : pods) {
-    for (const auto& [name, holding] : containers) all |= holding.assigned;
-  }
-  return all;
-}
 
 void apply(State& state, const Edit& edit) {
   std::visit([&state](const auto& typed) { apply_edit(state, typed); }, edit);

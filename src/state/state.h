@@ -7,26 +7,16 @@
 // under way, the pending set (what it will keep).
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
-#include <vector>
 
-#include "base/result.h"
 #include "cpuset/cpu_set.h"
 #include "pod/container_ref.h"
+#include "state/cpu_holdings.h"
 
 namespace corehold {
-
-// What one exclusive container holds.
-struct Holding {
-  CpuSet assigned{};
-  CpuSet promised{};
-  std::optional<CpuSet> pending{};
-
-  bool operator==(const Holding&) const = default;
-};
 
 // CPUs that finished init containers of one pod leave to its later containers.
 // Only the pod being admitted has any, as in the kubelet; not persisted.
@@ -40,13 +30,16 @@ struct Reuse {
 struct State {
   std::string policy{};  // name of the policy that made it; "" for none yet
   CpuSet shared{};       // the default set: everybody without exclusive CPUs runs here
-  std::map<std::string, std::map<std::string, Holding>> pods{};  // pod UID, container name
+  CpuHoldings pods{};    // by pod UID and container name
   Reuse reuse{};
 
   // Null when the container holds nothing.
-  const Holding* find(const ContainerRef& ref) const;
+  const Holding* find(std::string_view pod, std::string_view container) const {
+    return pods.find(pod, container);
+  }
+  const Holding* find(const ContainerRef& ref) const { return find(ref.pod, ref.container); }
   // Union of all assigned sets.
-  CpuSet exclusive() const;
+  const CpuSet& exclusive() const { return pods.held(); }
 
   bool operator==(const State&) const = default;
 };

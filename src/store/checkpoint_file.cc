@@ -2,7 +2,7 @@
 #include "store/checkpoint_file.h"
 
 #include "state/checkpoint_check.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 

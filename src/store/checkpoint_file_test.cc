@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -13,7 +14,7 @@
 #include <sqlite3.h>
 
 #include "sys/descriptor.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {
@@ -28,6 +29,17 @@ Code code_of(int result) {
     default:
       return Code::kIo;
   }
+}
+
+std::string attempt_of(const StoredPod& pod) { return fmt::format("save pod {}", pod.uid); }
+std::string attempt_of(const ForgottenPod& pod) { return fmt::format("forget pod {}", pod.uid); }
+std::string attempt_of(const StoredNote& note) { return fmt::format("save note {}", note.key); }
+
+// REQUIRES: there are two or more.
+std::string attempt_of(std::span<const StoreChange> changes) {
+  const std::string first =
+      std::visit([](const auto& typed) { return attempt_of(typed); }, changes.front());
+  return fmt::format("{} and {} more in one transaction", first, changes.size() - 1);
 }
 
 }  // namespace
@@ -66,7 +78,29 @@ class PodStore::Database {
     return compile("SELECT uid, sequence, record FROM pods ORDER BY sequence, uid", load_);
   }
 
-  Result<void> save(const StoredPod& pod) {
+  Result<void> apply(std::span<const StoreChange> changes, Sync sync) {
+    if (changes.empty()) return {};
+    TRY(set_sync(sync));
+    // A statement by itself is a transaction, and says best what has failed.
+    if (changes.size() == 1) return make(changes.front());
+    TRY(run("BEGIN IMMEDIATE"));
+    for (const StoreChange& change : changes) {
+      auto made = make(change);
+      if (made) continue;
+      roll_back();
+      return made;
+    }
+    if (::sqlite3_exec(handle_, "COMMIT", nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+    Error error = failed(attempt_of(changes));
+    roll_back();
+    return error;
+  }
+
+  Result<void> make(const StoreChange& change) {
+    return std::visit([this](const auto& typed) { return make(typed); }, change);
+  }
+
+  Result<void> make(const StoredPod& pod) {
     if (pod.sequence > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       return Error{Code::kInvalid, fmt::format("{}: sequence {} of pod {} is too large", path_,
                                                pod.sequence, pod.uid)};
@@ -74,12 +108,18 @@ class PodStore::Database {
     bind(save_, 1, pod.uid);
     ::sqlite3_bind_int64(save_, 2, static_cast<sqlite3_int64>(pod.sequence));
     bind(save_, 3, pod.record);
-    return finish(save_, fmt::format("save pod {}", pod.uid));
+    return finish(save_, attempt_of(pod));
   }
 
-  Result<void> forget(const std::string& uid) {
-    bind(forget_, 1, uid);
-    return finish(forget_, fmt::format("forget pod {}", uid));
+  Result<void> make(const ForgottenPod& pod) {
+    bind(forget_, 1, pod.uid);
+    return finish(forget_, attempt_of(pod));
+  }
+
+  Result<void> make(const StoredNote& note) {
+    bind(save_note_, 1, note.key);
+    bind(save_note_, 2, note.text);
+    return finish(save_note_, attempt_of(note));
   }
 
   Result<std::vector<StoredPod>> load() {
@@ -105,20 +145,30 @@ class PodStore::Database {
     return found;
   }
 
-  Result<void> save_note(const std::string& key, const std::string& text) {
-    bind(save_note_, 1, key);
-    bind(save_note_, 2, text);
-    return finish(save_note_, fmt::format("save note {}", key));
+ private:
+  // In a write-ahead log the sync of a commit covers the log from its beginning: also what was
+  // committed without one.
+  Result<void> set_sync(Sync sync) {
+    if (sync == sync_) return {};
+    TRY(run(sync == Sync::kAtOnce ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
+    sync_ = sync;
+    return {};
   }
 
- private:
+  // Some errors end a transaction by themselves.
+  void roll_back() {
+    if (::sqlite3_get_autocommit(handle_) != 0) return;
+    ::sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+
   Error failed(std::string_view attempt) const {
     const int result = ::sqlite3_extended_errcode(handle_);
     const int number = ::sqlite3_system_errno(handle_);
     const bool is_system = (result & 0xff) == SQLITE_IOERR || (result & 0xff) == SQLITE_CANTOPEN;
     return {code_of(result),
             fmt::format("{}: {}: {}{}", path_, attempt, ::sqlite3_errmsg(handle_),
-                        is_system && number != 0 ? fmt::format(" ({})", errno_name(number)) : "")};
+                        is_system && number != 0 ? fmt::format(" ({})", errno_name(number)) : ""),
+            is_system ? number : 0};
   }
 
   Result<void> run(const char* text) {
@@ -192,6 +242,7 @@ class PodStore::Database {
 
   sqlite3* handle_;
   std::string path_;
+  Sync sync_ = Sync::kAtOnce;  // as prepare() sets it
   sqlite3_stmt* save_ = nullptr;
   sqlite3_stmt* forget_ = nullptr;
   sqlite3_stmt* load_ = nullptr;
@@ -209,7 +260,7 @@ Result<PodStore> PodStore::open(const std::string& path) {
     // SQLite takes the mode of the others from this file.
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file.is_open()) {
-      return Error{Code::kIo, fmt::format("open {}: {}", path, errno_name(errno))};
+      return errno_error(fmt::format("open {}", path), errno);
     }
   }
   sqlite3* handle = nullptr;
@@ -224,12 +275,22 @@ Result<PodStore> PodStore::open(const std::string& path) {
 }
 
 Result<std::vector<StoredPod>> PodStore::load() const { return database_->load(); }
-Result<void> PodStore::save(const StoredPod& pod) { return database_->save(pod); }
-Result<std::string> PodStore::note(const std::string& key) const { return database_->note(key); }
-Result<void> PodStore::save_note(const std::string& key, const std::string& text) {
-  return database_->save_note(key, text);
+Result<void> PodStore::apply(std::span<const StoreChange> changes, Sync sync) {
+  return database_->apply(changes, sync);
 }
-Result<void> PodStore::forget(const std::string& uid) { return database_->forget(uid); }
+Result<void> PodStore::save(const StoredPod& pod) {
+  const StoreChange change = pod;
+  return apply({&change, 1});
+}
+Result<void> PodStore::forget(const std::string& uid) {
+  const StoreChange change = ForgottenPod{.uid = uid};
+  return apply({&change, 1});
+}
+Result<void> PodStore::save_note(const std::string& key, const std::string& text) {
+  const StoreChange change = StoredNote{.key = key, .text = text};
+  return apply({&change, 1});
+}
+Result<std::string> PodStore::note(const std::string& key) const { return database_->note(key); }
 
 std::vector<std::string> pod_store_files(const std::string& path) {
   return {path, path + "-wal", path + "-shm"};

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pods of a node in an embedded database (SQLite), and a few notes beside them: what a
-// save has answered with success survives a crash and a power cut. What a record or a note
-// says is not known here.
+// The pods of a node in an embedded database (SQLite), and a few notes beside them: what was
+// answered with success survives a crash and, unless it was asked for with Sync::kLater, a power
+// cut. Many changes can be made in one transaction, which costs one sync. What a record or a note
+// says is not known here. A store is used by one thread at a time; which one does not matter.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -20,6 +23,23 @@ struct StoredPod {
   std::string record{};        // any text
 
   bool operator==(const StoredPod&) const = default;
+};
+
+// An unknown UID is no error.
+struct ForgottenPod {
+  std::string uid{};
+};
+struct StoredNote {
+  std::string key{};
+  std::string text{};
+};
+// Adds the pod or note, or replaces what is there under its UID or key; or removes a pod.
+using StoreChange = std::variant<StoredPod, ForgottenPod, StoredNote>;
+
+// When a transaction is on the disk, and not only in the memory of the kernel.
+enum class Sync {
+  kAtOnce,  // before it is answered: it survives a power cut, and all transactions before it do
+  kLater,   // together with the next that is kAtOnce; it survives the end of the process
 };
 
 class PodStore {
@@ -37,16 +57,16 @@ class PodStore {
   // By sequence.
   Result<std::vector<StoredPod>> load() const;
 
-  // Adds the pod, or replaces what is there under its UID. On failure nothing has changed.
-  Result<void> save(const StoredPod& pod);
+  // Makes all changes, in their order, in one transaction. On failure nothing has changed.
+  Result<void> apply(std::span<const StoreChange> changes, Sync sync = Sync::kAtOnce);
 
-  // An unknown UID is no error.
+  // One change by itself.
+  Result<void> save(const StoredPod& pod);
   Result<void> forget(const std::string& uid);
+  Result<void> save_note(const std::string& key, const std::string& text);
 
   // The text under that key; "" when there is none.
   Result<std::string> note(const std::string& key) const;
-  // On failure nothing has changed.
-  Result<void> save_note(const std::string& key, const std::string& text);
 
  private:
   class Database;

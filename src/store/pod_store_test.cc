@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/pod_store.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,7 +14,25 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
+
+namespace {
+
+// Of any file, by this process. Counted by functions that have nothing else to count in:
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+int syncs = 0;
+
+}  // namespace
+
+// In place of the library's, also for SQLite.
+extern "C" int fsync(int file) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
+extern "C" int fdatasync(int file) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fdatasync, file));
+}
 
 namespace corehold {
 namespace {
@@ -52,6 +74,27 @@ TEST_F(PodStoreTest, ReplacesWhatIsThere) {
   ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "old"}));
   ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "new"}));
   EXPECT_EQ(*store.load(), (std::vector<StoredPod>{{.uid = "a", .sequence = 1, .record = "new"}}));
+}
+
+TEST_F(PodStoreTest, SyncsOnceForATransactionUnlessItCanWait) {
+  PodStore store = open();
+  ASSERT_TRUE(store.save({.uid = "first", .sequence = 1}));  // begins the log
+  const auto syncs_of = [&](const std::string& uid, Sync sync) {
+    const std::vector<StoreChange> changes{StoredPod{.uid = uid, .sequence = 2},
+                                           StoredPod{.uid = uid + "2", .sequence = 3}};
+    const int before = syncs;
+    EXPECT_TRUE(store.apply(changes, sync));
+    return syncs - before;
+  };
+  EXPECT_EQ(syncs_of("a", Sync::kAtOnce), 1);
+  EXPECT_EQ(syncs_of("b", Sync::kLater), 0);
+  EXPECT_EQ(syncs_of("c", Sync::kLater), 0);
+  EXPECT_EQ(syncs_of("d", Sync::kAtOnce), 1);
+  const int before = syncs;
+  ASSERT_TRUE(store.save_note("key", "text"));
+  EXPECT_EQ(syncs - before, 1);
+  // As after the end of the process: the log is read as it is.
+  EXPECT_EQ(open().load()->size(), 9U);
 }
 
 TEST_F(PodStoreTest, ForgetsTwiceWithoutComplaint) {
@@ -112,6 +155,67 @@ TEST_F(PodStoreTest, NotesStayBesideThePods) {
   EXPECT_EQ(*store.note("node"), "b");
   EXPECT_EQ(*store.note("other"), "c");
   EXPECT_TRUE(store.load()->empty());
+}
+
+TEST_F(PodStoreTest, MakesManyChangesInTheirOrder) {
+  {
+    PodStore store = open();
+    ASSERT_TRUE(store.save({.uid = "gone", .sequence = 1, .record = "x"}));
+    const std::vector<StoreChange> changes{StoredPod{.uid = "b", .sequence = 3, .record = "old"},
+                                           ForgottenPod{.uid = "gone"},
+                                           StoredPod{.uid = "a", .sequence = 2, .record = "a"},
+                                           StoredNote{.key = "node", .text = "n"},
+                                           StoredPod{.uid = "b", .sequence = 3, .record = "new"},
+                                           ForgottenPod{.uid = "unknown"}};
+    ASSERT_TRUE(store.apply(changes));
+  }
+  const PodStore store = open();
+  EXPECT_EQ(*store.load(), (std::vector<StoredPod>{{.uid = "a", .sequence = 2, .record = "a"},
+                                                   {.uid = "b", .sequence = 3, .record = "new"}}));
+  EXPECT_EQ(*store.note("node"), "n");
+}
+
+TEST_F(PodStoreTest, MakesNoChangeAtAllWhenOneOfManyFails) {
+  PodStore store = open();
+  ASSERT_TRUE(store.save({.uid = "kept", .sequence = 1, .record = "old"}));
+  const std::uint64_t too_large = ~std::uint64_t{0};
+  const std::vector<StoreChange> changes{
+      StoredPod{.uid = "kept", .sequence = 1, .record = "new"}, ForgottenPod{.uid = "kept"},
+      StoredPod{.uid = "bad", .sequence = too_large, .record = "x"}};
+  const auto made = store.apply(changes);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message,
+            path() + ": sequence 18446744073709551615 of pod bad is too large");
+  EXPECT_EQ(*store.load(),
+            (std::vector<StoredPod>{{.uid = "kept", .sequence = 1, .record = "old"}}));
+  // And the next transaction is a new one.
+  EXPECT_TRUE(store.apply(std::span(changes).first(2)));
+  EXPECT_TRUE(store.load()->empty());
+}
+
+// A limit on the size of files stands for a disk that is full.
+TEST_F(PodStoreTest, SaysWhatATransactionWasToSaveWhenItFails) {
+  PodStore store = open();
+  ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "x"}));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  // A signal by default, an error when it is ignored.
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = fs::file_size(path() + "-wal"), .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto made = store.apply(std::vector<StoreChange>{
+      StoredPod{.uid = "b", .sequence = 2, .record = "b"}, ForgottenPod{.uid = "a"}});
+  const auto alone = store.save({.uid = "c", .sequence = 3, .record = "c"});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  static_cast<void>(std::signal(SIGXFSZ, handler));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Code::kIo);
+  EXPECT_EQ(made.error().message,
+            path() + ": save pod b and 1 more in one transaction: disk I/O error");
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().message, path() + ": save pod c: disk I/O error");
+  EXPECT_EQ(store.load()->size(), 1U);
+  EXPECT_TRUE(store.save({.uid = "c", .sequence = 3, .record = "c"}));
 }
 
 TEST_F(PodStoreTest, RefusesADamagedDatabase) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An open file descriptor with one owner, who closes it by going away.
+// An open file descriptor with one owner; the destructor closes it.
 #pragma once
 
 #include <unistd.h>

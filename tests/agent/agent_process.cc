@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <boost/json/value.hpp>
 
-#include "sys/http_client.h"
+#include "sys/http/http_client.h"
 
 namespace corehold {
 

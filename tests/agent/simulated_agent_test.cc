@@ -17,7 +17,7 @@
 
 #include "agent/agent_process.h"
 #include "store/checkpoint_file.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/agent_process.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {

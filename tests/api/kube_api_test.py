@@ -58,6 +58,7 @@ class ApiTest(unittest.TestCase):
 
     def test_a_watch_goes_on_where_a_list_ended(self):
         self.create(pod("a"))
+        self.running("a")
         version = self.agent.get(PODS).json["metadata"]["resourceVersion"]
         watch = self.agent.watch(PODS, resourceVersion=version)
         self.create(pod("b", labels={"x": "1"}))

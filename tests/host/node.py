@@ -135,7 +135,8 @@ def our_cgroups():
 def cpuset_directory(uid, container):
     """The container's cgroup with the cpuset controller."""
     for pattern in (f"/sys/fs/cgroup/cpuset/corehold/{uid}/{container}",
-                    f"/sys/fs/cgroup/corehold/pods/{uid}/{container}"):
+                    f"/sys/fs/cgroup/corehold/pods/{uid}/{container}",
+                    f"/sys/fs/cgroup/corehold/shared/{uid}/{container}"):
         if os.path.isdir(pattern):
             return pattern
     return None

@@ -182,7 +182,7 @@ class GuestNode:
         """
         self.guest.sh(
             f"I=0; N=0; while [ $N -lt {sleepers} ] && [ $I -lt 120 ]; do I=$((I+1)); usleep 300000;"
-            " N=0; for F in /sys/fs/cgroup/corehold/pods/*/*/cgroup.procs; do"
+            " N=0; for F in /sys/fs/cgroup/corehold/*/*/*/cgroup.procs; do"
             " read P < $F && N=$((N+1)); done; done 2> /dev/null",
             timeout=DEADLINE,
         )

@@ -25,6 +25,7 @@ def layout_16(guest):
         files = node.cgroup_files(
             [found["cgroup"] for found in seen.values()],
             "cpuset.cpus",
+            "cpuset.cpus.effective",
             "cpu.weight",
             "cpu.max",
             "memory.max",
@@ -34,9 +35,12 @@ def layout_16(guest):
         for number, found in seen.items():
             pod, container = made.containers[number]
             uid = states[pod]["metadata"]["uid"]
-            assert found["cgroup"] == f"/corehold/pods/{uid}/{container}", found
+            group = "pods" if pod == "own" else "shared"
+            assert found["cgroup"] == f"/corehold/{group}/{uid}/{container}", found
             have = files[found["cgroup"]]
-            assert cpus(have["cpuset.cpus"]) == cpus(found["cpus"]), have
+            # Containers that share have the CPUs of their parent and none of their own.
+            assert have["cpuset.cpus"] == (found["cpus"] if pod == "own" else ""), have
+            assert cpus(have["cpuset.cpus.effective"]) == cpus(found["cpus"]), have
             assert int(have["cgroup.procs"]) == found["pid"], have
             assert have["memory.max"] == ("max" if pod == "all" else str(16 << 20)), have
             weights[pod, container] = int(have["cpu.weight"])
@@ -45,8 +49,13 @@ def layout_16(guest):
         assert weights["own", "c0"] > weights["own", "c1"] > weights["half", "c0"], weights
         assert weights["half", "c0"] > weights["all", "c0"], weights
         print(f"weights {weights}")
+        pool = guest.sh("cat /sys/fs/cgroup/corehold/shared/cpuset.cpus").strip()
+        own = set().union(
+            *(cpus(seen[n]["cpus"]) for n, (pod, _) in made.containers.items() if pod == "own")
+        )
+        assert cpus(pool) == set(range(16)) - own, (pool, own)
         mine = guest.sh(f"cat /proc/{node.pid}/cgroup").strip()
-        assert "/pods" not in mine, mine
+        assert "/pods" not in mine and "/shared" not in mine, mine
         print(guest.sh("find /sys/fs/cgroup -mindepth 1 -type d"))
 
 
@@ -133,6 +142,55 @@ def restart_16(guest):
         assert processes(node)[own] == before[own]
 
 
+def upgrade_16(guest):
+    """Version 0.1 had all containers below `pods`, with CPUs of their own and no record of where.
+
+    They stay there, and move with the pool all the same.
+    """
+    made = Pods()
+
+    def of(pod, seen):
+        (number,) = [n for n, (name, _) in made.containers.items() if name == pod]
+        return seen[number]
+
+    with GuestNode(guest, config("0")) as node:
+        node.apply([made.pod("old", None), made.pod("young", None)])
+        uid = node.settled()["old"]["metadata"]["uid"]
+        node.end("KILL")
+        guest.sh(
+            f"""(set -e
+            cd /sys/fs/cgroup/corehold
+            for D in pods pods/{uid}; do
+              mkdir $D; echo +cpuset +cpu +memory > $D/cgroup.subtree_control
+            done
+            mkdir pods/{uid}/c0
+            cat shared/cpuset.cpus > pods/{uid}/c0/cpuset.cpus
+            for P in $(cat shared/{uid}/c0/cgroup.procs); do
+              echo $P > pods/{uid}/c0/cgroup.procs
+            done
+            rmdir shared/{uid}/c0 shared/{uid}
+            L={node.root}/containers/{uid}/c0/launch.json
+            grep -q '"cgroup":"shared' $L
+            sed -i 's/,"cgroup":"[^"]*"//' $L
+            ! grep -q '"cgroup":"' $L)"""
+        )
+        before = processes(node)
+        node.start()
+        node.settled()
+        assert processes(node) == before, "both are adopted as they are"
+        node.apply([made.pod("own", 4)])
+        node.settled()
+        after = processes(node)
+        own = cpus(of("own", after)[1])
+        assert len(own) == 4, after
+        for pod, group in ("old", "pods"), ("young", "shared"):
+            pid, where, cgroup = of(pod, after)
+            assert pid == of(pod, before)[0], (before, after)
+            assert cpus(where) == set(range(16)) - own, (pod, where)
+            assert cgroup.startswith(f"/corehold/{group}/"), (pod, cgroup)
+        print(f"own {sorted(own)}: {after}")
+
+
 def run_16(guest):
     with GuestNode(guest, config("0-1", ["full-pcpus-only"])) as node:
         said = node.corehold_run("--cpus 4", "grep Cpus_allowed_list /proc/self/status")
@@ -163,4 +221,5 @@ TESTS = {
     "memory_16": (M16, memory_16),
     "restart_16": (M16, restart_16),
     "run_16": (M16, run_16),
+    "upgrade_16": (M16, upgrade_16),
 }

@@ -174,7 +174,7 @@ class MetricsTest(unittest.TestCase):
         with Agent(COREHOLD) as agent:
             scrape = Scrape(self, agent)
         names = set()
-        for path in (SOURCE / "src" / "manager").glob("*.cc"):
+        for path in (SOURCE / "src" / "manager").glob("**/*.cc"):
             if not path.name.endswith("_test.cc") and path.name != "testing.cc":
                 names |= set(re.findall(r'"((?:corehold|kubelet)_[a-z0-9_]+)"',
                                         path.read_text(encoding="utf-8")))

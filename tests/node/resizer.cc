@@ -24,7 +24,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "sys/http_client.h"
+#include "sys/http/http_client.h"
 
 namespace corehold::proof {
 namespace {

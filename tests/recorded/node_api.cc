@@ -7,8 +7,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "api/list_options.h"
-#include "api/media_type.h"
+#include "api/serve/list_options.h"
+#include "api/serve/media_type.h"
 #include "api/status.h"
 
 namespace corehold {

@@ -11,8 +11,8 @@
 
 #include <boost/json/value.hpp>
 
-#include "api/resource.h"
-#include "api/watch_log.h"
+#include "api/serve/resource.h"
+#include "api/serve/watch_log.h"
 #include "recorded.h"
 
 namespace corehold {

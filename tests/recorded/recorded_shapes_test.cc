@@ -9,12 +9,12 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "api/discovery.h"
-#include "api/media_type.h"
-#include "api/openapi.h"
-#include "api/patch.h"
+#include "api/json/time_text.h"
+#include "api/patch/patch.h"
+#include "api/serve/discovery.h"
+#include "api/serve/media_type.h"
+#include "api/serve/openapi.h"
 #include "api/status.h"
-#include "api/time_text.h"
 #include "node_api.h"
 #include "recorded.h"
 

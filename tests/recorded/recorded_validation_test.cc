@@ -9,12 +9,12 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "api/node_update.h"
-#include "api/patch.h"
-#include "api/pod_create.h"
-#include "api/pod_update.h"
+#include "api/node/node_update.h"
+#include "api/patch/patch.h"
+#include "api/patch/strict_fields.h"
+#include "api/pod/pod_create.h"
+#include "api/pod/pod_update.h"
 #include "api/status.h"
-#include "api/strict_fields.h"
 #include "features/known_features.h"
 #include "features/update_check.h"
 #include "pod/pod_json.h"
@@ -92,7 +92,8 @@ ApiResult<json::object> create(std::string_view body, FieldValidation validation
                                std::vector<std::string>& warnings) {
   auto object = read_object("Pod", body, validation, warnings);
   if (!object) return object.error();
-  return prepare_new_pod(*object, {.namespace_name = "default"}, {}, warnings);
+  auto pod = TRY(prepare_new_pod(*object, {.namespace_name = "default"}, {}, warnings));
+  return std::move(pod).take_json();
 }
 
 void expect_created(const RecordedCase& recorded, const json::object& pod) {
@@ -106,7 +107,7 @@ void expect_created(const RecordedCase& recorded, const json::object& pod) {
   std::vector<std::string> unused;
   auto again = prepare_new_pod(pod, {.namespace_name = "default"}, {}, unused);
   ASSERT_TRUE(again) << recorded.id;
-  EXPECT_EQ(json::serialize(*again), json::serialize(pod)) << recorded.id;
+  EXPECT_EQ(json::serialize(again->json()), json::serialize(pod)) << recorded.id;
 }
 
 TEST(RecordedNewPods, AreAcceptedAndRefusedAlike) {
@@ -136,21 +137,18 @@ PatchKind patch_kind_of(const json::object& request) {
 }
 
 // The nodes of the recorder declare what resizes can need, but for node-1.
-std::optional<ApiStatus> refuse_update(const json::object& old, const json::object& next,
+std::optional<ApiStatus> refuse_update(const ApiPod& old, const ApiPod& next,
                                        std::string_view subresource) {
-  const auto old_pod = pod_from_json(old);
-  const auto new_pod = pod_from_json(next);
-  EXPECT_TRUE(old_pod && new_pod);
-  const json::value* name = old.at("spec").as_object().if_contains("nodeName");
+  const json::value* name = old.json().at("spec").as_object().if_contains("nodeName");
   FeatureNode node;
   if (name == nullptr || *name != "node-1") {
     node.declared_features = {"InPlacePodLevelResourcesVerticalScaling",
                               "InPlacePodVerticalScalingInitContainers"};
   }
-  const auto checked = check_update(kubernetes_registry(), {*old_pod, *new_pod, subresource}, &node,
-                                    *Version::parse("1.37.0"));
+  const auto checked = check_update(kubernetes_registry(), {old.pod(), next.pod(), subresource},
+                                    &node, *Version::parse("1.37.0"));
   if (checked) return std::nullopt;
-  return forbidden("pods", new_pod->name, checked.error().message);
+  return forbidden("pods", next.pod().name, checked.error().message);
 }
 
 // What a request makes of an object: "Pod" or "Node".
@@ -172,7 +170,6 @@ ApiResult<json::object> change(std::string_view kind, const json::object& old,
   const std::string_view plain = path.substr(0, path.find('?'));
   const WriteVerb verb = is_put ? WriteVerb::kPut : WriteVerb::kPatch;
   const bool is_status = plain.ends_with("/status");
-  json::object result;
   if (kind == "Node") {
     return prepare_node_update(
         old, next, {.path = is_status ? NodePath::kStatus : NodePath::kObject, .verb = verb});
@@ -180,10 +177,16 @@ ApiResult<json::object> change(std::string_view kind, const json::object& old,
   const PodPath pod_path = is_status                    ? PodPath::kStatus
                            : plain.ends_with("/resize") ? PodPath::kResize
                                                         : PodPath::kObject;
-  result = TRY(prepare_pod_update(old, next, {.path = pod_path, .verb = verb}, {}, warnings));
-  if (auto refused = refuse_update(old, result, plain.ends_with("/resize") ? "resize" : ""))
+  const auto old_pod = ApiPod::read(old);
+  EXPECT_TRUE(old_pod);
+  auto made =
+      TRY(prepare_pod_update(*old_pod, next, {.path = pod_path, .verb = verb}, {}, warnings));
+  if (auto refused =
+          refuse_update(*old_pod, made.pod, plain.ends_with("/resize") ? "resize" : "")) {
     return *refused;
-  if (changes_spec(old, result)) {
+  }
+  json::object result = std::move(made.pod).take_json();
+  if (made.is_new_spec) {
     json::object& metadata = result["metadata"].as_object();
     metadata["generation"] = metadata.at("generation").as_int64() + 1;
   }

@@ -76,7 +76,7 @@ Result<State> state_of(const json::object& line) {
     const json::object containers = TRY(object_of(pods, pod.key()));
     for (const auto& container : containers) {
       const CpuSet cpus = TRY(cpus_of(containers, container.key()));
-      state.pods[pod.key()][container.key()] = Holding{.assigned = cpus, .promised = cpus};
+      state.pods.set(pod.key(), container.key(), Holding{.assigned = cpus, .promised = cpus});
     }
   }
   return state;

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/boot/startup.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/boot/move_aside.h"
+#include "manager/record_json.h"
+#include "policy/static_policy.h"
+#include "state/checkpoint_check.h"
+#include "store/checkpoint_file.h"
+#include "sys/clock.h"
+
+namespace corehold {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRecover = "--recover moves it aside and rebuilds it from what runs";
+
+CheckpointGates gates_of(const Config& config) {
+  return {.exclusive_cpus = config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)};
+}
+
+Result<State> fresh_state(const NodeSetup& setup) {
+  State state = TRY(setup.policy->start({}));
+  return state;
+}
+
+Result<void> put_away(const std::vector<std::string>& files, const Error& why,
+                      std::string_view lost, const Log& log) {
+  const auto moved = TRY(move_aside(files, wall_now()));
+  log.warning(lost, {{"files", fmt::format("{}", fmt::join(moved, " "))}, {"error", why.message}});
+  return {};
+}
+
+// The command that makes the checkpoint fit the configuration.
+std::string convert_advice(const std::string& path, const Config& config, const std::string& what) {
+  const bool is_kubelets = config.checkpoint_format == CheckpointStyle::kKubelet;
+  return fmt::format(
+      "`corehold checkpoint convert {} --to {} {} --to-file NEW` does it if no container that "
+      "runs has to move; then put NEW in its place",
+      path, is_kubelets ? "v4" : "v3", what);
+}
+
+Error other_policy(const std::string& path, const State& state, const FoundOn& node) {
+  const std::string_view policy = node.setup.policy->name();
+  return {
+      Code::kConflict,
+      fmt::format("{}: it was written under policy {}, configured is {}; {}", path, state.policy,
+                  policy, convert_advice(path, node.config, fmt::format("--policy {}", policy)))};
+}
+
+// `known` are the CPUs that the checkpoint names.
+Error other_node(const std::string& path, const CpuSet& known, const FoundOn& node,
+                 const Error& error) {
+  const NodeSetup& setup = node.setup;
+  const CpuSet missing = known - setup.topology->cpus();
+  if (!missing.empty()) {
+    return {Code::kConflict,
+            fmt::format("{}: {}; it names CPUs {}, which the machine lacks (it has {}): bring them "
+                        "online, or move the file away and start with --recover, which makes a new "
+                        "one from what runs",
+                        path, error.message, missing.str(), setup.topology->cpus().str())};
+  }
+  const bool is_strict = node.config.static_options.strict_cpu_reservation;
+  const bool has_spaces = node.source.find(' ') != std::string::npos;
+  const std::string options = fmt::format(
+      "--reserved {} {} --source {}", setup.reserved.str(), is_strict ? "--strict" : "--no-strict",
+      has_spaces ? fmt::format("\"{}\"", node.source) : node.source);
+  return {
+      Code::kConflict,
+      fmt::format("{}: {}; it was written for other reserved CPUs, another machine or other "
+                  "options (configured: reserved {}, {}; the machine's CPUs: {}); {}",
+                  path, error.message, setup.reserved.str(), is_strict ? "strict" : "not strict",
+                  setup.topology->cpus().str(), convert_advice(path, node.config, options))};
+}
+
+// A checkpoint whose content cannot be right, whatever the node.
+bool is_damage(const Error& error) {
+  return error.code == Code::kCorrupt || error.code == Code::kInvalid ||
+         error.code == Code::kConflict;
+}
+
+Result<State> verified(const std::string& path, const Config& config) {
+  auto checkpoint = load_checkpoint(path, gates_of(config));
+  if (!checkpoint) return checkpoint.error();
+  auto state = check_loadable(*checkpoint);
+  if (state) return state;
+  Error error = wrap(path, state.error());
+  if (error.code == Code::kNotFound) {
+    // What load_checkpoint() says of a file that is not there.
+    error.code = Code::kUnsupported;
+    error.message += "; `corehold checkpoint convert --container-map FILE` resolves it";
+  }
+  return error;
+}
+
+Result<State> suited(const std::string& path, State state, const FoundOn& node) {
+  const NodeSetup& setup = node.setup;
+  if (state.policy != setup.policy->name()) return other_policy(path, state, node);
+  const CpuSet known = state.shared | state.exclusive();
+  auto started = setup.policy->start(std::move(state));
+  if (!started) return other_node(path, known, node, started.error());
+  if (node.config.cpu_manager_policy != CpuManagerPolicy::kStatic) return started;
+  const auto& policy = static_cast<const StaticPolicy&>(*setup.policy);
+  if (const auto checked = policy.check_start(*started); !checked) {
+    return other_node(path, known, node, checked.error());
+  }
+  return started;
+}
+
+Result<std::vector<PodRecord>> read_records(const PodStore& store, const std::string& path) {
+  std::vector<PodRecord> records;
+  for (const StoredPod& stored : TRY(store.load())) {
+    auto record = read_record(stored.record);
+    if (!record) {
+      // A record of a later version is not damage, and --recover does not put it away.
+      return wrap(fmt::format("{}: pod {}", path, stored.uid), record.error());
+    }
+    records.push_back(*std::move(record));
+  }
+  return records;
+}
+
+// A version is a number that grows with each change, by less than one in a microsecond. A
+// life begins at the clock's, and beyond all of the last life even if the clock went back.
+constexpr std::uint64_t kVersionsOfALife = 1'000'000'000;
+
+Result<std::uint64_t> first_version(PodStore& store) {
+  const std::string last = TRY(store.note(kVersionNote));
+  std::uint64_t version = 0;
+  std::from_chars(last.data(), last.data() + last.size(), version);
+  using std::chrono::microseconds;
+  const auto now = std::chrono::duration_cast<microseconds>(wall_now()).count();
+  version = std::max(version + kVersionsOfALife, static_cast<std::uint64_t>(now));
+  TRY(store.save_note(kVersionNote, fmt::to_string(version)));
+  return version;
+}
+
+Result<NodeDocument> node_document(PodStore& store, const std::string& path) {
+  const std::string text = TRY(store.note(kNodeNote));
+  if (!text.empty()) {
+    auto document = NodeDocument::parse(text);
+    if (!document) return wrap(path, document.error());
+    return document;
+  }
+  NodeDocument document(random_uuid(), wall_now());
+  TRY(store.save_note(kNodeNote, document.text()));
+  return document;
+}
+
+Result<FoundPods> open_pods(const std::string& path) {
+  PodStore store = TRY(PodStore::open(path));
+  std::vector<PodRecord> pods = TRY(read_records(store, path));
+  NodeDocument document = TRY(node_document(store, path));
+  const std::uint64_t version = TRY(first_version(store));
+  return FoundPods{.store = std::move(store),
+                   .pods = std::move(pods),
+                   .document = std::move(document),
+                   .first_version = version};
+}
+
+}  // namespace
+
+CheckpointFormat checkpoint_format(const Config& config) {
+  if (config.checkpoint_format == CheckpointStyle::kCorehold) {
+    return {.version = CheckpointVersion::kV3};
+  }
+  return {.version = CheckpointVersion::kV4,
+          .without_baselines = !config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)};
+}
+
+Result<FoundCpus> load_cpus(const FoundOn& node, Damage damage, const Log& log) {
+  const std::string path = checkpoint_path(node.root);
+  auto state = verified(path, node.config);
+  if (state) return FoundCpus{.state = TRY(suited(path, *std::move(state), node))};
+  const Error& error = state.error();
+  if (error.code == Code::kNotFound) {
+    return FoundCpus{.state = TRY(fresh_state(node.setup)), .how = FoundCpus::How::kNone};
+  }
+  if (!is_damage(error)) return error;
+  if (damage == Damage::kRefuse) {
+    return Error{error.code, fmt::format("{}; {}", error.message, kRecover)};
+  }
+  TRY(put_away({path}, error, kLostCpus, log));
+  return FoundCpus{.state = TRY(fresh_state(node.setup)), .how = FoundCpus::How::kMoved};
+}
+
+Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& log) {
+  const std::string path = store_path(root);
+  auto found = open_pods(path);
+  if (found || found.error().code != Code::kCorrupt) return found;
+  if (damage == Damage::kRefuse) {
+    return Error{Code::kCorrupt, fmt::format("{}; {}", found.error().message, kRecover)};
+  }
+  TRY(put_away(pod_store_files(path), found.error(), kLostPods, log));
+  FoundPods fresh = TRY(open_pods(path));
+  fresh.moved = true;
+  return fresh;
+}
+
+void remove_leftovers(const std::string& root, const Log& log) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("cpu_manager_state.tmp-")) continue;
+    log.info("a checkpoint that was never completed is removed", {{"file", entry.path().string()}});
+    fs::remove(entry.path(), error);
+  }
+}
+
+}  // namespace corehold

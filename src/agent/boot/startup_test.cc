@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/boot/startup.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace corehold {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr std::string_view kFields =
+    R"("source":"api","pod":{"metadata":{"name":"a","uid":"u"},"spec":{}}})";
+
+class LoadPods : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "corehold-startup-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  // A store with the record `start` + kFields.
+  void store(std::string_view start) const {
+    auto store = PodStore::open(store_path(root_));
+    ASSERT_TRUE(store) << store.error().message;
+    const std::string record = std::string(start) + std::string(kFields);
+    ASSERT_TRUE(store->save({.uid = "u", .sequence = 1, .record = record}));
+  }
+  Result<FoundPods> load(Damage damage) {
+    return load_pods(root_, damage, Log::to_stream(log_, LogLevel::kDebug));
+  }
+
+  std::string root_;
+  std::ostringstream log_;
+};
+
+TEST_F(LoadPods, RecordsOfThisVersionAndWithoutOneAreRead) {
+  for (const char* start : {"{", R"({"version":1,)"}) {
+    ASSERT_NO_FATAL_FAILURE(store(start));
+    const auto found = load(Damage::kRefuse);
+    ASSERT_TRUE(found) << found.error().message;
+    ASSERT_EQ(found->pods.size(), 1U);
+    EXPECT_EQ(found->pods.front().pod.uid, "u");
+  }
+}
+
+TEST_F(LoadPods, ARecordOfALaterVersionStopsTheAgentAlsoWhenItRecovers) {
+  ASSERT_NO_FATAL_FAILURE(store(R"({"version":2,)"));
+  for (const Damage damage : {Damage::kRefuse, Damage::kMoveAside}) {
+    const auto found = load(damage);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Code::kUnsupported);
+    EXPECT_THAT(found.error().message, HasSubstr("store.db: pod u: record of a pod: written by a "
+                                                 "later Corehold (version 2, this one knows 1)"));
+  }
+  // Nothing was put away.
+  const auto store = PodStore::open(store_path(root_));
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_EQ(store->load()->size(), 1U);
+}
+
+TEST_F(LoadPods, ADamagedRecordIsPutAwayOnlyOnRequest) {
+  ASSERT_NO_FATAL_FAILURE(store(R"({"sequence":"x",)"));
+  const auto refused = load(Damage::kRefuse);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kCorrupt);
+  EXPECT_THAT(refused.error().message, HasSubstr("--recover moves it aside"));
+  const auto found = load(Damage::kMoveAside);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(found->moved);
+  EXPECT_TRUE(found->pods.empty());
+}
+
+}  // namespace
+}  // namespace corehold

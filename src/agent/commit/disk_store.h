@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The NodeStore on disk: the checkpoint file and the database of pods.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "agent/commit/node_store.h"
+#include "state/checkpoint.h"
+#include "store/pod_store.h"
+
+namespace corehold {
+
+// A checkpoint arrives as what has changed and is written whole: what it says as a whole is kept
+// here.
+class DiskStore final : public NodeStore {
+ public:
+  DiskStore(PodStore pods, std::string checkpoint, CheckpointFormat format)
+      : pods_(std::move(pods)), checkpoint_(std::move(checkpoint)), format_(format) {}
+
+  CommitResult commit(const StoreBatch& batch) override;
+
+ private:
+  PodStore pods_;
+  std::string checkpoint_;
+  CheckpointFormat format_;
+  // What the newest checkpoint says that was asked for, saved or not: the next delta names every
+  // pod of one that failed.
+  State state_{};
+};
+
+}  // namespace corehold

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cgroup/affinity.h"
+
+#include <sched.h>
+
+#include <array>
+#include <cerrno>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "runtime/cgroup/cgroup_directory.h"
+#include "runtime/cgroup/process_tree.h"
+#include "sys/file/file.h"
+#include "sys/file/kernel_file.h"
+#include "sys/process/container_mark.h"
+#include "sys/process/process.h"
+
+namespace corehold {
+namespace {
+
+constexpr int kTries = 20;
+
+// As sched_setaffinity(2) takes it, with room for the largest machine the kernel knows.
+using Mask = std::array<unsigned char, 1024>;
+
+Mask mask_of(const CpuSet& cpus) {
+  Mask mask{};
+  for (const CpuId cpu : cpus) {
+    mask[static_cast<std::size_t>(cpu.value / 8)] |=
+        static_cast<unsigned char>(1U << static_cast<unsigned>(cpu.value % 8));
+  }
+  return mask;
+}
+
+// Empty when the thread has gone.
+CpuSet affinity_of(pid_t thread) {
+  Mask mask{};
+  CpuSet cpus;
+  if (::sched_getaffinity(thread, mask.size(), reinterpret_cast<cpu_set_t*>(mask.data())) != 0) {
+    return cpus;
+  }
+  for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
+    const unsigned byte = mask[static_cast<std::size_t>(cpu / 8)];
+    if ((byte >> static_cast<unsigned>(cpu % 8) & 1U) != 0) cpus.insert(CpuId(cpu));
+  }
+  return cpus;
+}
+
+Result<void> set_affinity(pid_t thread, const CpuSet& cpus) {
+  const Mask mask = mask_of(cpus);
+  const auto* set = reinterpret_cast<const cpu_set_t*>(mask.data());
+  if (::sched_setaffinity(thread, mask.size(), set) == 0 || errno == ESRCH) return {};
+  return errno_error(fmt::format("set affinity of thread {} to {}", thread, cpus.str()), errno);
+}
+
+std::string record_of(const ContainerProcesses& container) {
+  return container.directory + "/affinity";
+}
+
+// What was asked for last; empty: nothing, or not to be confined.
+CpuSet asked_for(const ContainerProcesses& container) {
+  const auto text = read_kernel_file(record_of(container));
+  if (!text) return {};
+  const auto cpus = CpuSet::parse(*text);
+  return cpus ? *cpus : CpuSet{};
+}
+
+// Sets the wrong ones right; says how many there were.
+Result<std::size_t> correct(const std::vector<pid_t>& processes, const CpuSet& cpus) {
+  std::size_t wrong = 0;
+  for (const pid_t process : processes) {
+    for (const pid_t thread : threads_of(process)) {
+      const CpuSet now = affinity_of(thread);
+      if (now.empty() || now == cpus || has_thread_ended(thread)) continue;
+      ++wrong;
+      TRY(set_affinity(thread, cpus));
+    }
+  }
+  return wrong;
+}
+
+std::set<pid_t> marked(std::string_view with) {
+  const std::string mark = fmt::format("{}={}", kContainerVariable, with);
+  std::set<pid_t> found;
+  if (with.empty()) return found;
+  for (const pid_t pid : all_processes()) {
+    const auto environment = read_kernel_file(fmt::format("/proc/{}/environ", pid));
+    if (!environment) continue;
+    const std::size_t at = environment->find(mark);
+    if (at == std::string::npos || (at > 0 && (*environment)[at - 1] != '\0')) continue;
+    const std::size_t end = at + mark.size();
+    if (end == environment->size() || (*environment)[end] == '\0') found.insert(pid);
+  }
+  return found;
+}
+
+std::vector<pid_t> process_tree(const ContainerProcesses& container) {
+  return process_tree_of(container, [](const Neighbour& neighbour) -> Result<std::set<pid_t>> {
+    return marked(neighbour.mark);
+  });
+}
+
+}  // namespace
+
+Capabilities Affinity::capabilities() const {
+  return {.confined_by = ConfinedBy::kAffinity,
+          .note = fmt::format("{}: containers are kept on their CPUs by the affinity of their "
+                              "threads, which they can change for up to a reconcile period; CPU "
+                              "shares, limits and memory nodes have no effect",
+                              reason_)};
+}
+
+boost::json::object Affinity::describe() const {
+  return {{"kind", "affinity"}, {"reason", reason_}};
+}
+
+Result<void> Affinity::confine(const ContainerProcesses& container,
+                               const Placement& placement) const {
+  return set_cpus(container, placement.cpus);
+}
+
+Result<void> Affinity::set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const {
+  const auto kept = replace_file(record_of(container), cpus.str());
+  if (!kept) return wrap(setting_cpus(container.ref, cpus), kept.error());
+  if (cpus.empty() || container.supervisor <= 0) return {};
+  for (int tries = 0; tries < kTries; ++tries) {
+    const auto wrong = correct(process_tree(container), cpus);
+    if (!wrong) return wrap(setting_cpus(container.ref, cpus), wrong.error());
+    if (*wrong == 0) return {};
+  }
+  return wrap(setting_cpus(container.ref, cpus),
+              {Code::kIo, "its threads change their affinity faster than it can be set"});
+}
+
+Result<void> Affinity::place(const ContainerProcesses& container, pid_t pid) const {
+  const CpuSet cpus = asked_for(container);
+  if (cpus.empty()) return {};
+  for (int tries = 0; tries < kTries; ++tries) {
+    if (TRY(correct({pid}, cpus)) == 0) break;
+  }
+  return {};
+}
+
+Result<KernelView> Affinity::look(const ContainerProcesses& container) const {
+  const CpuSet cpus = asked_for(container);
+  KernelView view{.cpus = cpus};
+  if (container.supervisor <= 0) return view;
+  for (const pid_t process : process_tree(container)) {
+    for (const pid_t thread : threads_of(process)) {
+      if (has_thread_ended(thread)) continue;
+      const CpuSet now = affinity_of(thread);
+      if (cpus.empty()) {
+        view.cpus |= now;
+      } else if (!now.is_subset_of(cpus)) {
+        view.strayed = true;
+      }
+    }
+  }
+  return view;
+}
+
+Result<std::size_t> Affinity::kill(const ContainerProcesses& container) const {
+  return kill_members([&]() -> Result<std::set<pid_t>> {
+    auto members = marked(container.mark);
+    members.erase(container.supervisor);
+    for (const pid_t pid : process_tree(container)) members.insert(pid);
+    return members;
+  });
+}
+
+Result<bool> Affinity::remove(const ContainerProcesses& /*container*/) const { return true; }
+
+}  // namespace corehold

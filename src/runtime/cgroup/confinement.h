@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Confinement: how a container's processes are held together and kept on their CPUs: a
+// cgroup (v2, or v1 with its cpuset, cpu and memory hierarchies), or the affinity of every thread
+// where no cgroup can be written. Which cgroup a container has is decided by the caller: a path
+// below the top cgroup. Both the agent and the monitor use it, so it has no state: everything is
+// in the kernel, or in the container's directory.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "base/result.h"
+#include "cpuset/cpu_set.h"
+#include "pod/container_ref.h"
+#include "runtime/runtime.h"
+#include "sys/process/process.h"
+
+namespace corehold {
+
+// Another container whose supervisor may descend from this one's: a `corehold run` inside a
+// container, or inside another `corehold run`.
+struct Neighbour {
+  std::string cgroup{};
+  std::string mark{};
+  ProcessId supervisor{};
+  std::vector<ProcessId> unrelated{};
+};
+
+// The processes of a container: those in its cgroup, and those that descend from its supervisor
+// (the monitor, or the client of `corehold run`). The supervisor is not one of them.
+struct ContainerProcesses {
+  ContainerRef ref{};    // for messages
+  std::string cgroup{};  // below the top cgroup: "pods/UID/main"
+  // The outermost cgroup of that path when that one has the CPUs, for all below it; "": the
+  // container's cgroup has CPUs of its own. Only cgroup v2 can do that.
+  std::string shared_parent{};
+  std::string directory{};  // where the runtime keeps the container's records
+  pid_t supervisor = 0;     // 0: gone
+  // What the processes have in their environment (container_mark.h).
+  std::string mark{};
+  // Descendants that the supervisor had before the container started: they are not of the
+  // container, nor are their own descendants.
+  std::vector<ProcessId> unrelated{};
+  std::vector<Neighbour> neighbours{};
+};
+
+// The mark of a pod's container.
+std::string pod_mark(const ContainerRef& container);
+
+// What the kernel says about a container.
+struct KernelView {
+  CpuSet cpus{};         // where its processes may run
+  bool strayed = false;  // some of its processes or threads are outside its cgroup or its CPUs
+  // Processes that the kernel has killed for want of memory, in earlier attempts as well.
+  std::int64_t oom_kills = 0;
+
+  bool operator==(const KernelView&) const = default;
+};
+
+class Confinement {
+ public:
+  virtual ~Confinement() = default;
+
+  virtual Capabilities capabilities() const = 0;
+
+  // What open_confinement() needs to make this one again, in another process.
+  virtual boost::json::object describe() const = 0;
+
+  // Makes the container's cgroup where it is missing, sets CPUs, memory nodes and limits, and
+  // brings back processes that are outside. Returns when the kernel has taken it. kConflict: all of
+  // it holds but the memory limit, which is below what the container uses.
+  virtual Result<void> confine(const ContainerProcesses& container,
+                               const Placement& placement) const = 0;
+
+  // The same for the CPUs alone, of a container, or of a shared parent: all containers below the
+  // parent follow with this one write.
+  virtual Result<void> set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const = 0;
+
+  // Moves a process with all its threads into the container. REQUIRES: confine() was called.
+  virtual Result<void> place(const ContainerProcesses& container, pid_t pid) const = 0;
+
+  // kNotFound: the container's cgroup is gone.
+  virtual Result<KernelView> look(const ContainerProcesses& container) const = 0;
+
+  // Sends SIGKILL to every process and returns how many there were: call until that is zero.
+  virtual Result<std::size_t> kill(const ContainerProcesses& container) const = 0;
+
+  // Removes the container's cgroup, and those above it that are empty then. False: the kernel
+  // still counts processes in it, try again. A cgroup that does not exist is no error.
+  virtual Result<bool> remove(const ContainerProcesses& container) const = 0;
+};
+
+// Where to look for cgroups. The defaults are the machine's own.
+struct ConfinementOptions {
+  std::string name = "corehold";  // of the top cgroup
+  std::string proc = "/proc";     // "mounts" and "self/cgroup" are read there
+  // A cgroup v2 below the mount point, as in /corehold.slice/corehold-pods.service, that was
+  // made for containers and holds no processes: used instead of this process's own. It counts
+  // only where cpusets are of v2.
+  std::string cgroup{};
+};
+
+// The best that this machine lets us have: cgroup v2, v1, affinity. Makes nothing yet but
+// what it takes to find out.
+std::unique_ptr<Confinement> find_confinement(const ConfinementOptions& options);
+
+// Plain affinity; `reason` says in its note why.
+std::unique_ptr<Confinement> make_affinity(std::string reason);
+
+// From what describe() gave. Fails with kCorrupt.
+Result<std::unique_ptr<Confinement>> open_confinement(const boost::json::object& description);
+
+// cpu.weight of cgroup v2 for cpu.shares of v1, as a kubelet converts them.
+std::int64_t cpu_weight(std::int64_t shares);
+
+}  // namespace corehold

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One container as the process runtime has it in memory, for the files that ProcessRuntime
+// is written in: process_runtime*.cc.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "runtime/container_cgroup.h"
+#include "runtime/process/process_runtime.h"
+
+namespace corehold {
+
+inline constexpr std::chrono::milliseconds kShortestPause{1};
+inline constexpr std::chrono::milliseconds kLongestPause{500};
+
+struct ProcessRuntime::Entry {
+  enum class Phase { kStarting, kRunning, kEnding, kEnded };
+
+  Entry(boost::asio::io_context& loop, ContainerRef ref, ContainerDirectory kept)
+      : container(std::move(ref)),
+        directory(std::move(kept)),
+        pidfd(loop),
+        main_pidfd(loop),
+        channel(loop),
+        timer(loop),
+        kill_timer(loop) {}
+
+  void confine_in(std::string path) {
+    cgroup = std::move(path);
+    shared_parent = shared_parent_of(cgroup, confinement->capabilities().confined_by);
+  }
+
+  ContainerRef container;
+  ContainerDirectory directory;
+  std::uint64_t generation = 0;  // tells this entry from a later one of the same container
+  Phase phase = Phase::kStarting;
+  int attempt = 0;
+  KeptPod pod{};
+  std::shared_ptr<Confinement> confinement{};
+  // container_cgroup.h; both by confine_in().
+  std::string cgroup{};
+  std::string shared_parent{};
+  ProcessId supervisor{};
+  ProcessId main{};
+  bool is_child = false;     // the supervisor is ours to reap
+  bool is_attached = false;  // the supervisor is a client, and outlives the container
+  std::chrono::milliseconds started_at{};
+  std::chrono::milliseconds pause{kShortestPause};
+  std::optional<ContainerExit> exit{};
+  std::string mark{};                  // container_mark.h
+  std::vector<ProcessId> unrelated{};  // of a client: what is its own
+  std::optional<Launch> launch{};      // until it has begun
+  std::optional<Error> failed{};       // a start, of which nothing is to be left
+  bool is_unwanted = false;            // it was killed before it had begun
+  bool is_told = false;                // the operator knows of its trouble
+  Done<Started> started{};             // what waits for the start
+  bool ran = false;                    // the monitor said that it runs, or did
+  std::string failure{};               // what the monitor said about a start that failed
+  boost::asio::posix::stream_descriptor pidfd;
+  boost::asio::posix::stream_descriptor main_pidfd;  // of a process that was attached
+  boost::asio::posix::stream_descriptor channel;
+  std::string heard{};
+  std::vector<int> signals{};  // for when it has started
+  boost::asio::steady_timer timer;
+  // When the container is killed; no value: nothing has asked it to end.
+  std::optional<std::chrono::steady_clock::time_point> kill_at{};
+  boost::asio::steady_timer kill_timer;
+};
+
+// A handler for the loop that runs only while the entry is still there.
+template <typename Handler>
+auto ProcessRuntime::guarded(const Entry& entry, Handler handler) {
+  return [this, lives = lives_, container = entry.container, generation = entry.generation,
+          handler = std::move(handler)](boost::system::error_code error, auto&&... rest) {
+    if (!*lives || error == boost::asio::error::operation_aborted) return;
+    Entry* current = find(container);
+    if (current == nullptr || current->generation != generation) return;
+    handler(*current, error, rest...);
+  };
+}
+
+template <typename Handler>
+void ProcessRuntime::later(Entry& entry, std::chrono::milliseconds after, Handler handler) {
+  entry.timer.expires_after(after);
+  entry.timer.async_wait(
+      guarded(entry, [handler](Entry& current, boost::system::error_code) { handler(current); }));
+}
+
+// For messages: "container main (pod UID)".
+std::string name_of(const ContainerRef& container);
+
+// What a client of `corehold run` says about memory is for booking, and mostly it has not said
+// anything: its command has no limit.
+Placement placement_of_client(Placement placement);
+
+std::chrono::milliseconds wall_millis();
+
+}  // namespace corehold

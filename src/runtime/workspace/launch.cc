@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/workspace/launch.h"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "pod/pod_json.h"
+#include "runtime/workspace/expand.h"
+#include "runtime/workspace/field_reader.h"
+#include "runtime/workspace/pod_files.h"
+#include "runtime/workspace/pod_spec.h"
+#include "runtime/workspace/pod_value.h"
+
+namespace corehold {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+Result<Variables> add_environment(const ContainerSpec& spec, const Pod& pod,
+                                  const LaunchContext& context, Launch& launch) {
+  Variables variables;
+  for (const EnvironmentSpec& entry : spec.environment) {
+    const std::string value =
+        entry.from ? text_of(*entry.from, pod, context, {}) : TRY(expand(entry.value, variables));
+    if (value.find('\0') != std::string::npos) {
+      return Error{Code::kInvalid,
+                   fmt::format("variable {} would hold a zero byte", shown(entry.name))};
+    }
+    variables[entry.name] = value;
+    launch.environment.emplace_back(entry.name, value);
+  }
+  return variables;
+}
+
+bool is_inside(std::string_view path, const std::string& root) {
+  return path.starts_with(root + "/");
+}
+
+Result<Mount> mount_of(const MountSpec& mount, const VolumeSpec& volume, const Pod& pod,
+                       const Variables& variables, const LaunchContext& context) {
+  Mount made{.target = mount.path, .read_only = mount.read_only, .sub_path = mount.sub_path};
+  if (!mount.sub_path_expression.empty()) {
+    made.sub_path = TRY(expand(mount.sub_path_expression, variables));
+    if (made.sub_path.starts_with('/')) {
+      return Error{Code::kInvalid, fmt::format("subPathExpr of {} gives {}, an absolute path",
+                                               mount.path, made.sub_path)};
+    }
+    if (has_control_bytes(made.sub_path)) {
+      return Error{Code::kInvalid,
+                   fmt::format("subPathExpr of {} gives {}, with control characters", mount.path,
+                               shown(made.sub_path))};
+    }
+  }
+  switch (volume.kind) {
+    case VolumeSpec::Kind::kHostPath:
+      made.source = volume.host_path;
+      made.may_create = is_inside(volume.host_path, context.root);
+      break;
+    case VolumeSpec::Kind::kEmptyDir:
+      made.source = volume_path(context.root, pod.uid, volume.name);
+      made.may_create = true;
+      break;
+    case VolumeSpec::Kind::kDownwardApi:
+      made.source = podinfo_path(context.root, pod.uid, volume.name);
+      made.read_only = true;
+      break;
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<std::string> mistakes_of(const Pod& pod) { return read_spec(pod).mistakes; }
+
+Result<Launch> make_launch(const Pod& pod, std::string_view container, int attempt,
+                           const LaunchContext& context) {
+  const PodSpec spec = read_spec(pod, context.podinfo_annotation);
+  const ContainerSpec* found = spec.find(container);
+  if (found == nullptr) {
+    return Error{Code::kNotFound,
+                 fmt::format("pod {} has no container {}", display_name(pod), container)};
+  }
+  if (!spec.mistakes.empty()) {
+    return Error{Code::kInvalid,
+                 fmt::format("pod {}: {}", display_name(pod), fmt::join(spec.mistakes, "; "))};
+  }
+  Launch launch{.container = {.pod = pod.uid, .container = found->name},
+                .attempt = attempt,
+                .working_directory = found->working_directory,
+                .user = found->user,
+                .group = found->group,
+                .groups = spec.groups,
+                .log_path = log_path(context.root, pod.uid, found->name, attempt),
+                .manifest = write_json(pod),
+                .no_new_privileges = found->no_new_privileges};
+  const Variables variables = TRY(add_environment(*found, pod, context, launch));
+  for (const auto* words : {&found->command, &found->arguments}) {
+    for (const std::string& word : *words) launch.command.push_back(TRY(expand(word, variables)));
+  }
+  for (const MountSpec& mount : found->mounts) {
+    launch.mounts.push_back(
+        TRY(mount_of(mount, *spec.find_volume(mount.volume), pod, variables, context)));
+  }
+  return launch;
+}
+
+}  // namespace corehold

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a pod has on disk under the agent's root:
+//
+//   volumes/<uid>/<volume>         emptyDir; a tmpfs with medium Memory
+//   podinfo/<uid>/<volume>         downwardAPI (podinfo.h)
+//   logs/<uid>/<container>/N.log   what attempt N wrote (log_file.h)
+//   containers/<uid>/<container>   the runtime's own (container_directory.h)
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "pod/pod.h"
+#include "runtime/monitor/launcher.h"
+
+namespace corehold {
+
+std::string volume_path(const std::string& root, const std::string& uid, const std::string& volume);
+std::string podinfo_path(const std::string& root, const std::string& uid,
+                         const std::string& volume);
+std::string log_path(const std::string& root, const std::string& uid, const std::string& container,
+                     int attempt);
+
+// Makes the directories at the top, for the agent alone: what containers write and are told is
+// private. A container sees its own by mounts, whatever user it runs as. Idempotent.
+Result<void> make_private_tops(const std::string& root);
+
+// Makes the pod's emptyDir volumes and checks that its hostPath volumes are what the pod
+// says they are. Idempotent; to be called before a container of the pod is started.
+// Nothing is made outside the root: a path that is missing there is an error.
+Result<void> make_volumes(const std::string& root, const Pod& pod, const Launcher& launcher);
+
+// Unmounts and removes what the pod has, except what the runtime keeps of containers.
+// Idempotent.
+Result<void> remove_pod_files(const std::string& root, const std::string& uid,
+                              const Launcher& launcher);
+
+// Removes the files of pods that the agent does not know: directories named by a UUID that is
+// not among `known`. What cannot be removed stays. Says which were removed.
+std::vector<std::string> sweep_pod_files(const std::string& root,
+                                         const std::set<std::string>& known,
+                                         const Launcher& launcher);
+
+}  // namespace corehold

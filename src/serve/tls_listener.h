@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The API over TCP: TLS with credentials of the agent's own, a bearer token for everything
+// but health, and nothing that needs to know the caller's process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "sys/http/http_server.h"
+#include "sys/log/log.h"
+
+namespace corehold {
+
+struct TlsListenerSettings {
+  std::string root{};
+  std::string node_name{};
+  std::string address{};  // "": nowhere
+  std::function<void(HttpExchangePtr)> handler{};
+};
+
+// Listens, and writes the kubeconfig for it; without an address there is no server, and no
+// kubeconfig is left. Fails when the credentials cannot be made or the address not be used,
+// with a message that says what to do. A kubeconfig that cannot be written is only logged.
+Result<std::unique_ptr<HttpServer>> listen_with_tls(boost::asio::io_context& loop,
+                                                    const TlsListenerSettings& settings,
+                                                    const Log& log);
+
+// What is answered to a request over TLS instead of what it asks for; none: it may.
+std::optional<HttpResponse> refusal_over_tls(const HttpRequest& request, const std::string& token);
+
+}  // namespace corehold

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/worker.h"
+
+#include <csignal>
+#include <exception>
+#include <future>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+namespace corehold {
+namespace {
+
+namespace asio = boost::asio;
+
+// A thread that begins while this lives takes no signals.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+WorkerThread::WorkerThread(asio::io_context& loop)
+    : loop_(loop), open_(asio::make_work_guard(tasks_)) {}
+
+Result<void> WorkerThread::start() {
+  CHECK(!thread_.joinable());
+  try {
+    const SignalsBlocked blocked;
+    thread_ = std::thread([this] { tasks_.run(); });
+  } catch (const std::exception& failure) {
+    return Error{Code::kIo, fmt::format("start a thread: {}", failure.what())};
+  }
+  return {};
+}
+
+WorkerThread::~WorkerThread() {
+  open_.reset();
+  if (thread_.joinable()) thread_.join();
+}
+
+void WorkerThread::run(std::function<void()> work, std::function<void()> done) {
+  asio::post(tasks_, [this, work = std::move(work), done = std::move(done),
+                      busy = asio::make_work_guard(loop_)]() mutable {
+    work();
+    asio::post(loop_, std::move(done));
+    busy.reset();
+  });
+}
+
+void WorkerThread::wait() {
+  CHECK(thread_.joinable());
+  std::promise<void> reached;
+  asio::post(tasks_, [&reached] { reached.set_value(); });
+  reached.get_future().wait();
+}
+
+}  // namespace corehold
