@@ -38,6 +38,11 @@ def condition(shown, kind):
     return next((c for c in shown["status"]["conditions"] if c["type"] == kind), None)
 
 
+def is_unschedulable(shown):
+    scheduled = condition(shown, "PodScheduled")
+    return scheduled is not None and scheduled["status"] == "False"
+
+
 def is_settled(shown):
     """What is asked for is granted and there."""
     own = shown["status"]["containerStatuses"][0]
@@ -285,15 +290,11 @@ class Deferred(ResizeTest):
 
     def test_a_pod_that_waits_for_room_asks_for_something_else(self):
         self.create("large", 6, settle=False)
-        self.agent.wait_for(
-            f"{PODS}/large", lambda a: condition(a.json, "PodScheduled")["status"] == "False"
-        )
+        self.agent.wait_for(f"{PODS}/large", lambda a: is_unschedulable(a.json))
         self.create("next", 4)
         self.assertEqual(self.resize("large", 2)["metadata"]["generation"], 2)
         # Node 1 has CPUs 6-11, of which 11 is reserved and so 10 is of no use.
-        self.agent.wait_for(
-            f"{PODS}/large", lambda a: condition(a.json, "PodScheduled")["status"] == "False"
-        )
+        self.agent.wait_for(f"{PODS}/large", lambda a: is_unschedulable(a.json))
         self.agent.ask("DELETE", f"{PODS}/next?gracePeriodSeconds=0")
         self.settled("large")
         self.assertEqual(self.assigned("large"), "6-7")

@@ -201,7 +201,8 @@ class ARoot(NodeTest):
         try:
             self.node.create(pod("late", SLEEP, cpus=1))
             message = eventually(lambda: [
-                condition["message"] for condition in self.node.pod("late")["status"]["conditions"]
+                condition["message"]
+                for condition in self.node.pod("late")["status"].get("conditions", [])
                 if condition["type"] == "PodScheduled" and condition["status"] == "False"],
                 "it waits")[0]
             self.assertIn("cannot save the checkpoint", message)

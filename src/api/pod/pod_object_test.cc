@@ -104,6 +104,15 @@ TEST_F(PodObject, AWaitingPodSaysWhyInItsCondition) {
   EXPECT_FALSE(pod.at("spec").as_object().contains("nodeName"));
 }
 
+// Between the two a client that waits for PodScheduled=False would find no message.
+TEST_F(PodObject, APodThatIsNeitherAdmittedNorRefusedYetHasNoSuchCondition) {
+  const json::object pod =
+      to_json(PodView{.pod = pod_, .phase = "Pending", .created_at = kCreated});
+  for (const json::value& item : pod.at("status").at("conditions").as_array()) {
+    EXPECT_NE(item.at("type"), "PodScheduled");
+  }
+}
+
 TEST_F(PodObject, TellsHowAContainerEnded) {
   view_.phase = "Failed";
   view_.reason = "OutOfcpu";
