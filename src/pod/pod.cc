@@ -116,7 +116,7 @@ std::string display_name(const Pod& pod) {
 
 std::chrono::seconds termination_grace(const Pod& pod) {
   constexpr std::chrono::seconds kDefault{30};
-  const boost::json::value* spec = pod.raw.if_contains("spec");
+  const boost::json::value* spec = pod.raw->if_contains("spec");
   if (spec == nullptr || !spec->is_object()) return kDefault;
   const boost::json::value* grace = spec->as_object().if_contains("terminationGracePeriodSeconds");
   if (grace == nullptr || !grace->is_int64() || grace->as_int64() < 0) return kDefault;

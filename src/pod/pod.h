@@ -14,10 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/json/object.hpp>
-
 #include "base/result.h"
 #include "pod/quantity.h"
+#include "pod/raw_object.h"
 
 namespace corehold {
 
@@ -67,7 +66,7 @@ struct Pod {
   std::optional<Resources> resources{};      // pod-level; present and empty is not absent
   std::string qos_class{};                   // status.qosClass; "" when not set
   std::string phase{};                       // status.phase; "" when not set
-  boost::json::object raw{};                 // what it was read from, unknown fields and all
+  RawObject raw{};                           // what it was read from, unknown fields and all
 
   // Init container or container of that name; null when there is none.
   const Container* find(std::string_view container) const;

@@ -192,9 +192,9 @@ RC_GTEST_PROP(PodJsonProperty, AnyModelFitsAnyRawPodAndKeepsUnknownFields, ()) {
   pod.raw = read(kPod).raw;
   auto again = parse_pods_json(write_json(pod));
   RC_ASSERT(again.has_value());
-  RC_ASSERT(again->at(0).raw.at("metadata").at("finalizers").at(0) == "x");
-  RC_ASSERT(again->at(0).raw.at("spec").at("tolerations").at(0).at("key") == "a");
-  RC_ASSERT(again->at(0).raw.at("status").at("hostIP") == "::1");
+  RC_ASSERT(again->at(0).raw->at("metadata").at("finalizers").at(0) == "x");
+  RC_ASSERT(again->at(0).raw->at("spec").at("tolerations").at(0).at("key") == "a");
+  RC_ASSERT(again->at(0).raw->at("status").at("hostIP") == "::1");
   again->at(0).raw = pod.raw;
   RC_ASSERT(again->at(0) == pod);
 }

@@ -94,11 +94,11 @@ TEST(PodValidate, SharesNamesBetweenInitContainersAndContainers) {
 TEST(TerminationGrace, IsThirtySecondsUnlessAWholeNumberIsWritten) {
   Pod pod = pod_of({container("a", {}, {})});
   EXPECT_EQ(termination_grace(pod), std::chrono::seconds(30));
-  pod.raw["spec"] = {{"terminationGracePeriodSeconds", 0}};
+  pod.raw.edit()["spec"] = {{"terminationGracePeriodSeconds", 0}};
   EXPECT_EQ(termination_grace(pod), std::chrono::seconds(0));
-  pod.raw["spec"] = {{"terminationGracePeriodSeconds", -5}};
+  pod.raw.edit()["spec"] = {{"terminationGracePeriodSeconds", -5}};
   EXPECT_EQ(termination_grace(pod), std::chrono::seconds(30));
-  pod.raw["spec"] = {{"terminationGracePeriodSeconds", "soon"}};
+  pod.raw.edit()["spec"] = {{"terminationGracePeriodSeconds", "soon"}};
   EXPECT_EQ(termination_grace(pod), std::chrono::seconds(30));
 }
 

@@ -59,7 +59,7 @@ void add_restart_rule(Pod& pod, std::string_view container, int code, std::strin
   namespace json = boost::json;
   pod.raw = to_json(pod);
   for (const std::string_view list : {"containers", "initContainers"}) {
-    json::value* items = pod.raw.at("spec").as_object().if_contains(list);
+    json::value* items = pod.raw.edit().at("spec").as_object().if_contains(list);
     if (items == nullptr) continue;
     for (json::value& item : items->as_array()) {
       json::object& object = item.as_object();

@@ -119,7 +119,7 @@ TEST(StaticPodFile, RefusesWhatTheNodeCannotRun) {
 TEST(StaticPodFile, HasTheDefaultsOfTheApi) {
   const Pod pod = read(kWeb);
   EXPECT_EQ(pod.restart_policy, "Always");
-  EXPECT_EQ(pod.raw.at("spec").at("dnsPolicy").get_string(), "ClusterFirst");
+  EXPECT_EQ(pod.raw->at("spec").at("dnsPolicy").get_string(), "ClusterFirst");
 }
 
 TEST(StaticPodFile, WarnsOfAFieldThatNoPodHas) {

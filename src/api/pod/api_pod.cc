@@ -19,16 +19,16 @@ Result<ApiPod> ApiPod::take(json::object& object) {
 }
 
 void ApiPod::record_writer(const json::object& live, const FieldWriter& writer) {
-  pod_.raw = record_update("Pod", live, std::move(pod_.raw), writer);
+  pod_.raw = record_update("Pod", live, std::move(pod_.raw).take(), writer);
 }
 
 void ApiPod::set_new_status() {
-  pod_.raw["status"] =
+  pod_.raw.edit()["status"] =
       json::object{{"phase", "Pending"}, {"qosClass", name_of(qos_class(pod_, PodGates()))}};
 }
 
 Pod ApiPod::take_stored() && {
-  json::object& object = pod_.raw;
+  json::object& object = pod_.raw.edit();
   json::array conditions = look_array(object, {"status", "conditions"});
   erase_members(object, {"status"});
   if (!conditions.empty()) object["status"] = json::object{{"conditions", std::move(conditions)}};

@@ -34,7 +34,7 @@ class ApiPod {
   void record_writer(const boost::json::object& live, const FieldWriter& writer);
   void set_new_status();
 
-  boost::json::object take_json() && { return std::move(pod_.raw); }
+  boost::json::object take_json() && { return std::move(pod_.raw).take(); }
   // What the manager is given: of the status only the conditions are left, some of which others
   // than the node may have written.
   Pod take_stored() &&;

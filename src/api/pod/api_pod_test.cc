@@ -50,13 +50,13 @@ TEST(ApiPods, LeaveWhatCannotBeReadWhereItIs) {
 TEST(ApiPods, AreStoredWithNothingOfTheirStatusButConditions) {
   auto made = ApiPod::read(pod_with_status());
   ASSERT_TRUE(made);
-  EXPECT_EQ(json::serialize(std::move(*made).take_stored().raw.at("status")),
+  EXPECT_EQ(json::serialize(std::move(*made).take_stored().raw->at("status")),
             R"({"conditions":[{"type":"mine"}]})");
   json::object plain = pod_with_status();
   plain.erase("status");
   made = ApiPod::read(plain);
   ASSERT_TRUE(made);
-  EXPECT_EQ(std::move(*made).take_stored().raw, plain);
+  EXPECT_EQ(std::move(*made).take_stored().raw.get(), plain);
 }
 
 TEST(ApiPods, ThatAreNewSayTheirQosClass) {

@@ -21,7 +21,7 @@ class PodAcceptance : public testing::Test {
  protected:
   PodAcceptance() {
     rules_.node = NodeRules{.name = "here", .unrunnable = [this](const Pod& pod) {
-                              EXPECT_FALSE(pod.raw.empty());
+                              EXPECT_FALSE(pod.raw->empty());
                               ++asked_;
                               return unrunnable_;
                             }};

@@ -167,7 +167,8 @@ json::array pod_conditions(const PodView& view) {
   if (view.resize_in_progress)
     conditions.push_back(to_json(resize(*view.resize_in_progress, kResizeInProgress)));
   // While a decision about a pod is being saved, there is nothing to say yet.
-  if (view.scheduled || !view.reason.empty()) conditions.push_back(to_json(scheduled(view)));
+  const bool is_decided = view.scheduled || !view.reason.empty() || !view.message.empty();
+  if (is_decided) conditions.push_back(to_json(scheduled(view)));
   conditions.push_back(to_json(initialized(view)));
   conditions.push_back(to_json(ready(view, "ContainersReady")));
   conditions.push_back(to_json(ready(view, "Ready")));

@@ -183,7 +183,8 @@ TEST_F(PodObject, OneThatIsResizedShowsWishGrantAndReality) {
 
 // A client that writes the status back, conditions and all, must not make them stay.
 TEST_F(PodObject, ConditionsOfTheNodeComeFromTheNodeAlone) {
-  pod_.raw["status"] = json::parse(R"({"conditions":[{"type":"PodResizePending","status":"True"},
+  pod_.raw.edit()["status"] =
+      json::parse(R"({"conditions":[{"type":"PodResizePending","status":"True"},
       {"type":"example.com/x","status":"True"}]})");
   const json::object pod = to_json(view_);
   EXPECT_TRUE(condition(pod, "PodResizePending").empty());

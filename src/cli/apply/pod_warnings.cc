@@ -154,7 +154,7 @@ class Warnings {
 
 std::vector<std::string> warnings_of(const Pod& pod) {
   Warnings warnings;
-  const json::value* spec = pod.raw.if_contains("spec");
+  const json::value* spec = pod.raw->if_contains("spec");
   if (spec != nullptr && spec->is_object()) {
     warnings.check(spec, "spec", kSpecFields, kUnusedSpecFields);
     warnings.check_containers(spec->get_object(), "initContainers");

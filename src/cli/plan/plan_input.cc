@@ -35,7 +35,7 @@ std::string counted_pods(std::size_t count) {
 
 // spec.nodeName; "" for a pod that is not bound.
 std::string node_of(const Pod& pod) {
-  const auto* spec = pod.raw.if_contains("spec");
+  const auto* spec = pod.raw->if_contains("spec");
   if (spec == nullptr || !spec->is_object()) return "";
   const auto* name = spec->get_object().if_contains("nodeName");
   return name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
@@ -113,7 +113,7 @@ Result<void> keep_node(PodChoice& choice, std::string_view node) {
 // as time does; what it would not write is not a time here.
 std::string start_of(const Pod& pod) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
-  const auto* status = pod.raw.if_contains("status");
+  const auto* status = pod.raw->if_contains("status");
   if (status == nullptr || !status->is_object()) return "";
   const auto* start = status->get_object().if_contains("startTime");
   if (start == nullptr || !start->is_string()) return "";

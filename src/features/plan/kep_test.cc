@@ -123,7 +123,7 @@ class Kep5328Testpod1 : public testing::Test {
   // What the planner says of a testpod1 that runs on the node.
   std::vector<std::string> warnings(const std::string& text) {
     Pod pod = restart_all_pod();
-    pod.raw.at("spec").as_object()["nodeName"] = "n";
+    pod.raw.edit().at("spec").as_object()["nodeName"] = "n";
     return plan_features(registry_, std::vector{pod}, std::vector{node_},
                          std::vector{*NodeChange::parse(text)}, version("1.35.0"))
         ->notes;

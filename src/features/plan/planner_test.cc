@@ -20,7 +20,7 @@ NodeChange change(std::string_view text) {
 }
 
 Pod bound(Pod pod, std::string_view node) {
-  pod.raw.at("spec").as_object()["nodeName"] = node;
+  pod.raw.edit().at("spec").as_object()["nodeName"] = node;
   return pod;
 }
 

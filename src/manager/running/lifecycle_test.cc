@@ -173,7 +173,7 @@ TEST_F(LifecycleTest, NoGraceIsTooLongToBeRecorded) {
 
 TEST_F(LifecycleTest, GraceIsThePodsOwnUnlessSaidOtherwise) {
   Pod pod = shared("web");
-  pod.raw["spec"] = {{"terminationGracePeriodSeconds", 7}};
+  pod.raw.edit()["spec"] = {{"terminationGracePeriodSeconds", 7}};
   node_.create(pod);
   EXPECT_THAT(node_.run(DeletePod{.uid = "web"}), ElementsAre("save web", "stop web/main 7s"));
 }
