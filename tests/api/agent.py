@@ -19,7 +19,7 @@ APPLY = "application/apply-patch+yaml"
 
 
 class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path, timeout=30):
+    def __init__(self, path, timeout=300):
         super().__init__("localhost", timeout=timeout)
         self.path = path
 
@@ -95,7 +95,7 @@ class Agent:
     def stop(self, number=signal.SIGTERM):
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=300)
 
     def log(self):
         with open(os.path.join(self.root, "log"), encoding="utf-8", errors="replace") as file:

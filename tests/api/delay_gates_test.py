@@ -105,7 +105,7 @@ class VersionRollback(Gates):
     def convert(self):
         done = subprocess.run(
             [COREHOLD, "checkpoint", "convert", os.path.join(self.agent.root, "cpu_manager_state"), "--to", "v2"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 

@@ -168,7 +168,7 @@ class BadValues(unittest.TestCase):
                 file.write(text)
             return subprocess.run(
                 [COREHOLD, "agent", "--simulate", "core:4 pu:2", "--root", root, "--config", path],
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
 
     def test_every_bad_value_is_refused(self):
         for value, why in (

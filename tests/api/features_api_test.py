@@ -462,7 +462,7 @@ class Admission(FeaturesTest):
 class CommandLine(FeaturesTest):
     def corehold(self, *arguments):
         done = subprocess.run([COREHOLD, *arguments, "--root", self.agent.root],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
         return done.returncode, done.stdout, done.stderr
 
     def test_apply_warns_of_a_pod_that_is_refused_at_once(self):

@@ -27,7 +27,7 @@ class ResizeCommand(ResizeTest):
 
     def run_words(self, words, code=0):
         """What it prints, trouble too."""
-        done = subprocess.run(self.line(words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        done = subprocess.run(self.line(words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         self.assertEqual(done.returncode, code, f"{words}: {done.stdout}")
         return done.stdout
 
@@ -72,7 +72,7 @@ class ResizeCommand(ResizeTest):
         self.run_words("delete pod batch --now")
         rest = waiting.stdout.read()
         self.assertTrue(rest.endswith("pod default/web resized: main has 0-5\n"), rest)
-        self.assertEqual(waiting.wait(timeout=30), 0)
+        self.assertEqual(waiting.wait(timeout=300), 0)
         wide = self.run_words("get cpus -o wide")
         self.assertIn("AA AA AA\n", wide)
         self.assertIn("++ ++\n", wide)
@@ -86,7 +86,7 @@ class ResizeCommand(ResizeTest):
         waiting.stdout.readline()
         self.run_words("resize pod web --cpu 4 --wait")
         self.assertIn("something else has been asked for since", waiting.stdout.read())
-        self.assertEqual(waiting.wait(timeout=30), 1)
+        self.assertEqual(waiting.wait(timeout=300), 1)
 
     def test_the_end_of_the_pod_ends_the_waiting(self):
         self.create("web", 2)
@@ -96,7 +96,7 @@ class ResizeCommand(ResizeTest):
         waiting.stdout.readline()
         self.run_words("delete pod web --now")
         self.assertIn("has ended, or is about to", waiting.stdout.read())
-        self.assertEqual(waiting.wait(timeout=30), 1)
+        self.assertEqual(waiting.wait(timeout=300), 1)
 
     def test_containers_of_a_pod_swap_cpus_in_one_resize(self):
         self.assertEqual(self.agent.ask("POST", PODS, two_containers("web", 2, 2)).code, 201)

@@ -26,7 +26,7 @@ class ARun(NodeTest):
                   "(grep Cpus_allowed_list /proc/self/status); "
                   "setsid sh -c 'grep Cpus_allowed_list /proc/self/status; exit 0'")
         run = self.node.run("--cpus", "1", "--", "sh", "-c", script)
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=300)
         self.assertEqual(run.returncode, 0, err)
         seen = {line.split()[1] for line in out.splitlines()}
         self.assertEqual(len(out.splitlines()), 3, out)
@@ -43,7 +43,7 @@ class ARun(NodeTest):
                   "os.sched_setaffinity(0, range(os.cpu_count()))\n"
                   "print(sorted(os.sched_getaffinity(0)))\n")
         run = self.node.run("--cpus", "1", "--", "python3", "-c", script)
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=300)
         self.assertEqual(run.returncode, 0, err)
         self.assertIn("refused", out)
         self.assertNotIn("[0", last_line(out))
@@ -52,7 +52,7 @@ class ARun(NodeTest):
         for command, code in ((["sh", "-c", "exit 7"], 7), (["true"], 0),
                               (["sh", "-c", "kill -9 $$"], 137), (["no-such-command-here"], 127)):
             run = self.node.run("--cpus", "1", "--", *command)
-            run.communicate(timeout=60)
+            run.communicate(timeout=300)
             self.assertEqual(run.returncode, code, command)
         eventually(lambda: not self.node.pods(), "no pod is left")
         self.check_books()
@@ -61,7 +61,7 @@ class ARun(NodeTest):
         run = self.node.run("--cpus", "1", "--", "sh", "-c", "read x; echo $x $GREETING; pwd",
                             stdin=subprocess.PIPE, env={**os.environ, "GREETING": "hello"},
                             cwd="/tmp")
-        out, err = run.communicate("there\n", timeout=60)
+        out, err = run.communicate("there\n", timeout=300)
         self.assertEqual(out, "there hello\n/tmp\n", err)
 
     def test_frees_its_cpu_whatever_kills_it(self):
@@ -120,7 +120,7 @@ class ARun(NodeTest):
         self.node.start()
         self.node.running("steady")
         self.assertIsNone(run.poll())
-        run.communicate("go\n", timeout=60)
+        run.communicate("go\n", timeout=300)
         self.assertEqual(run.returncode, 5)
         self.node.gone("steady")
 
@@ -129,7 +129,7 @@ class ARun(NodeTest):
         first = self.node.run("--cpus", str(count), "--name", "first", "--", *SLEEP)
         self.node.running("first")
         second = self.node.run("--cpus", "1", "--name", "second", "--", "true")
-        _, err = second.communicate(timeout=60)
+        _, err = second.communicate(timeout=300)
         self.assertEqual(second.returncode, 1)
         self.assertIn("not enough cpus available to satisfy request: requested=1, available=0", err)
         self.assertIn("default/first", err)
@@ -150,7 +150,7 @@ class ASharedContainer(NodeTest):
         neighbour = self.node.pids(uid)[0]
         run = self.node.run("--cpus", "1", "--", "sh", "-c",
                             f"grep Cpus_allowed_list /proc/{neighbour}/status /proc/self/status")
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=300)
         self.assertEqual(run.returncode, 0, err)
         its, own = (parse_cpus(line.split()[-1]) for line in out.splitlines())
         self.assertEqual(len(own), 1)

@@ -92,7 +92,7 @@ class ASecondAgent(NodeTest):
         self.node.start()
         done = subprocess.run([BINARY, "agent", "--config", self.node.config, "--root",
                                os.path.join(self.node.base, "other")],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(str(self.node.process.pid), done.stderr)
 
@@ -107,7 +107,7 @@ class ASecondAgent(NodeTest):
             eventually(lambda: os.path.exists(socket_path), "it listens")
             shown = subprocess.run([BINARY, "get", "cpus", "--root",
                                     os.path.join(self.node.base, "other")],
-                                   capture_output=True, text=True, timeout=60, check=False)
+                                   capture_output=True, text=True, timeout=300, check=False)
             self.assertEqual(shown.returncode, 0, shown.stderr)
             self.assertIn("16 CPUs", shown.stdout)
         finally:

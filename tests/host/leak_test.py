@@ -43,7 +43,7 @@ class Neighbours(NodeTest):
             holder = [f"{PROGRAMS}/holder", folder, "--milliseconds", "500"]
             if grant % 2 == 0:
                 run = node.run("--cpus", "1", "--", *holder)
-                _, err = run.communicate(timeout=120)
+                _, err = run.communicate(timeout=300)
                 self.assertEqual(run.returncode, 0, err)
             else:
                 node.create(pod(f"holder-{grant}", holder, cpus=1, restartPolicy="Never"))
@@ -65,7 +65,7 @@ class Neighbours(NodeTest):
     def judge(self, at_least):
         done = subprocess.run([f"{PROGRAMS}/judge", os.path.join(self.node.base, "samples"),
                                "--at-least", str(at_least)],
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=300, check=False)
         self.code = done.returncode
         return json.loads(done.stdout)
 

@@ -25,7 +25,7 @@ BINARY = os.environ.get("COREHOLD", "corehold")
 # a run's client is the run's, to be killed with it, and then the checker waits for ever.
 os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
 AGENT_OPTIONS = {"ASAN_OPTIONS": "detect_leaks=1"}
-DEADLINE = 60.0  # seconds; nothing here takes long unless it hangs
+DEADLINE = 300.0  # seconds; nothing here takes long unless it hangs
 
 CONFIG = """\
 apiVersion: kubelet.config.k8s.io/v1beta1

@@ -67,7 +67,7 @@ def applying(session, flags):
     if session.has("1.32"):
         session.run("apply -f web.yaml --dry-run=server")
     session.run(f"apply {flags} -f web.yaml")
-    session.run("wait --for=condition=Ready pod/web --timeout=30s")
+    session.run("wait --for=condition=Ready pod/web --timeout=300s")
     session.run(f"apply {flags} -f web.yaml")
     if session.has("1.32"):
         session.run("diff -f web-changed.yaml")
@@ -119,7 +119,7 @@ def creating(session, flags):
     session.run(f"create {flags} -f job.yaml")
     session.run(f"create {flags} -f job.yaml")
     if session.has("1.32"):
-        session.run("wait --for=jsonpath='{.status.phase}'=Succeeded pod/job --timeout=30s")
+        session.run("wait --for=jsonpath='{.status.phase}'=Succeeded pod/job --timeout=300s")
     eventually(lambda: session.quietly("get pod job -o jsonpath={.status.phase}") == "Succeeded",
                lambda: "the job is done")
     session.run("get pod job")
@@ -131,7 +131,7 @@ def creating(session, flags):
                     "{\"\\n\"}'")
     session.title("a pod that does not fit")
     session.run(f"create {flags} -f large.yaml")
-    session.run("wait --for=condition=PodScheduled=false pod/large --timeout=30s"
+    session.run("wait --for=condition=PodScheduled=false pod/large --timeout=300s"
                 if session.has("1.32") else "get pod large -o name")
     session.run("get pod large")
     session.run("describe pod large")
@@ -263,7 +263,7 @@ def deleting(session, flags):
     if session.has("1.32"):
         session.run("delete pod quick --grace-period=1")
     session.run("delete pod cache --wait=false")
-    session.run("wait --for=delete pod/cache --timeout=30s")
+    session.run("wait --for=delete pod/cache --timeout=300s")
     session.run("delete -f web.yaml --now")
     session.run("get pods -l app")
     session.quietly(f"create {flags} -f web.yaml")

@@ -14,7 +14,7 @@ FIRST_NUMBER = 100000
 KUBELET = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 COREHOLD = {"apiVersion": "corehold.dev/v1alpha1", "kind": "CoreholdConfiguration"}
 FIELDS = {"Cpus_allowed_list": "cpus", "Mems_allowed_list": "mems", "0": "cgroup"}
-DEADLINE = 300  # seconds; a guest is slow when the host is busy
+DEADLINE = 600  # seconds; a guest is slow when the host is busy
 
 
 def cpus(text):

@@ -14,7 +14,7 @@ from guest_node import GuestNode, Pods, config, cpus, manifest, runs, waits
 def planned(guest, node, pods):
     guest.write("/tmp/planned.json", manifest(pods))
     return json.loads(
-        guest.sh(f"corehold plan -f /tmp/planned.json --config {node.config} -o json", timeout=120)
+        guest.sh(f"corehold plan -f /tmp/planned.json --config {node.config} -o json")
     )
 
 

@@ -97,7 +97,7 @@ def prove(guest, binary, resizes, setting):
             print("\n".join(line for line in metric(node, name) if "bucket" not in line), flush=True)
         (late,) = metric(node, "corehold_told_after_taken_total")
         node.delete_all()
-        found = guest.sh(f"told_judge {PROOF} --at-least {resizes // 5}", timeout=600, check=False)
+        found = guest.sh(f"told_judge {PROOF} --at-least {resizes // 5}", check=False)
         verdict = guest.code
         print(late, found, sep="\n", flush=True)
     return verdict, json.loads(found.splitlines()[-1]), int(late.split()[1])

@@ -60,7 +60,7 @@ class TheJudge(unittest.TestCase):
         holder = self.start("holder", "--milliseconds", str(milliseconds), cpus=CPUS[1:2])
         said = holder.stdout.readline().split()
         self.assertEqual((said[0], said[2]), ("granted", str(CPUS[1])))
-        self.assertEqual(holder.wait(timeout=60), 0)
+        self.assertEqual(holder.wait(timeout=300), 0)
 
     def test_finds_no_leak_where_the_neighbour_has_left_before(self):
         neighbour = self.neighbour_that_was_on_both()
