@@ -4,6 +4,10 @@
 // answered with success survives a crash and, unless it was asked for with Sync::kLater, a power
 // cut. Many changes can be made in one transaction, which costs one sync. What a record or a note
 // says is not known here. A store is used by one thread at a time; which one does not matter.
+//
+// A database that has lost anything is not opened: a digest of all rows is saved with each
+// transaction (store_ledger.h), and their number also beside the database (store_seal.h). Part of
+// the disk is kept for changes that may not fail for want of room (log_reserve.h).
 #pragma once
 
 #include <cstdint>
@@ -42,12 +46,19 @@ enum class Sync {
   kLater,   // together with the next that is kAtOnce; it survives the end of the process
 };
 
+// Which part of the disk a transaction may use.
+enum class Room {
+  kLeaveReserve,  // it fails with ENOSPC where it would not leave the reserve as it is
+  kUseReserve,    // all: it takes something away, so that there will be room again
+};
+
 class PodStore {
  public:
   // Opens the database, creating it (mode 0600) when there is none, and checks it.
   //
-  // Fails with kCorrupt when the file is no sound database, with kUnsupported when a later
-  // version has written it, and with kIo when the system says no. All name the file.
+  // Fails with kCorrupt when the file is no sound database, or is missing, empty or older than
+  // what its seal counts; with kUnsupported when a later version has written it, and with kIo when
+  // the system says no. All name the file, and leave everything as it was.
   static Result<PodStore> open(const std::string& path);
 
   PodStore(PodStore&&) noexcept;
@@ -58,7 +69,8 @@ class PodStore {
   Result<std::vector<StoredPod>> load() const;
 
   // Makes all changes, in their order, in one transaction. On failure nothing has changed.
-  Result<void> apply(std::span<const StoreChange> changes, Sync sync = Sync::kAtOnce);
+  Result<void> apply(std::span<const StoreChange> changes, Sync sync = Sync::kAtOnce,
+                     Room room = Room::kUseReserve);
 
   // One change by itself.
   Result<void> save(const StoredPod& pod);
@@ -68,15 +80,24 @@ class PodStore {
   // The text under that key; "" when there is none.
   Result<std::string> note(const std::string& key) const;
 
+  // UIDs of the pods that were forgotten last, a thousand or so.
+  Result<std::vector<std::string>> forgotten() const;
+
+  // There was no database.
+  bool is_new() const;
+  // There was a database, which had a seal once, and no seal: whether it is the newest is unknown.
+  bool has_lost_seal() const;
+
  private:
-  class Database;
+  class Tables;
 
-  explicit PodStore(std::unique_ptr<Database> database);
+  explicit PodStore(std::unique_ptr<Tables> tables);
 
-  std::unique_ptr<Database> database_;  // never null but for a store that was moved from
+  std::unique_ptr<Tables> tables_;  // never null but for a store that was moved from
 };
 
 // The files that make up the database at `path`: moved aside together, or not at all.
 std::vector<std::string> pod_store_files(const std::string& path);
+inline std::string store_seal_path(const std::string& path) { return path + "-seal"; }
 
 }  // namespace corehold

@@ -10,10 +10,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
+#include "store/store_seal.h"
 #include "sys/file/file.h"
 
 namespace {
@@ -38,6 +42,7 @@ namespace corehold {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 class PodStoreTest : public testing::Test {
  protected:
@@ -53,6 +58,32 @@ class PodStoreTest : public testing::Test {
     auto store = PodStore::open(path());
     EXPECT_TRUE(store) << store.error().message;
     return *std::move(store);
+  }
+
+  // By a program that knows nothing of pods.
+  void run(const char* statements) const {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(::sqlite3_open(path().c_str(), &handle), SQLITE_OK);
+    ASSERT_EQ(::sqlite3_exec(handle, statements, nullptr, nullptr, nullptr), SQLITE_OK)
+        << ::sqlite3_errmsg(handle);
+    ::sqlite3_close(handle);
+  }
+  // As after kill -9: what the files are while the store is in use.
+  std::string killed() const {
+    const std::string copy = directory_ + "/killed";
+    fs::remove_all(copy);
+    fs::create_directory(copy);
+    for (const std::string& file : pod_store_files(path())) {
+      if (fs::exists(file)) fs::copy_file(file, copy + "/" + fs::path(file).filename().string());
+    }
+    return copy + "/store.db";
+  }
+  static void flip(const std::string& file, std::uintmax_t byte) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(byte));
+    const int before = stream.get();
+    stream.seekp(static_cast<std::streamoff>(byte));
+    stream.put(static_cast<char>(before ^ 4));
   }
 
   std::string directory_;
@@ -129,7 +160,9 @@ TEST_F(PodStoreTest, SurvivesTheEndOfItsProcessWithoutBeingClosed) {
   PodStore other = open();
   ASSERT_TRUE(other.save({.uid = "a", .sequence = 1, .record = "x"}));
   const std::string copy = directory_ + "/copy.db";
-  for (const std::string suffix : {"", "-wal"}) fs::copy_file(path() + suffix, copy + suffix);
+  for (const std::string suffix : {"", "-wal", "-seal"}) {
+    fs::copy_file(path() + suffix, copy + suffix);
+  }
   const auto found = PodStore::open(copy);
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->load()->size(), 1U);
@@ -238,17 +271,187 @@ TEST_F(PodStoreTest, RefusesADamagedDatabase) {
 
 TEST_F(PodStoreTest, RefusesWhatALaterVersionHasWritten) {
   { open(); }
-  {
-    // user_version is the big-endian number at byte 60 of the file.
-    std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(63);
-    file.put(9);
-  }
+  run("UPDATE ledger SET value = '9' WHERE name = 'version'; PRAGMA user_version = 9");
   const auto store = PodStore::open(path());
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, Code::kUnsupported);
   EXPECT_EQ(store.error().message,
             path() + ": written by a later Corehold (schema 9, this one knows 1)");
+}
+
+// Every store below has lost something, and stays as it was found.
+class PodStoreLoss : public PodStoreTest {
+ protected:
+  void expect_refused(const std::string& store, const std::string& why) {
+    std::map<std::string, std::string> before;
+    for (const std::string& file : pod_store_files(store)) {
+      if (auto content = read_file(file, std::size_t{1} << 24U)) before[file] = *content;
+    }
+    const auto opened = PodStore::open(store);
+    ASSERT_FALSE(opened) << why;
+    EXPECT_EQ(opened.error().code, Code::kCorrupt) << opened.error().message;
+    EXPECT_THAT(opened.error().message, HasSubstr(store));
+    EXPECT_THAT(opened.error().message, HasSubstr(why));
+    for (const auto& [file, content] : before) {
+      if (file.ends_with("-shm")) continue;
+      EXPECT_TRUE(*read_file(file, std::size_t{1} << 24U) == content) << file;
+    }
+  }
+};
+
+TEST_F(PodStoreLoss, OfTheWholeFileIsNoticed) {
+  {
+    PodStore store = open();
+    ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "x"}));
+  }
+  fs::resize_file(path(), 0);
+  expect_refused(path(), "is empty, but 1 changes have been saved in it");
+  fs::remove(path());
+  expect_refused(path(), "is missing, but 1 changes have been saved in it");
+}
+
+TEST_F(PodStoreLoss, OfAnyPartOfTheLogIsNoticed) {
+  PodStore store = open();
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    ASSERT_TRUE(store.save({.uid = fmt::to_string(i), .sequence = i, .record = "x"}));
+  }
+  const std::string copy = killed();
+  const std::string log = copy + "-wal";
+  const std::uintmax_t size = fs::file_size(log);
+  for (std::uintmax_t byte = 3; byte < size; byte += 997) {
+    SCOPED_TRACE(byte);
+    killed();
+    flip(log, byte);
+    expect_refused(copy, "");
+    killed();
+    fs::resize_file(log, byte);
+    expect_refused(copy, "");
+  }
+  killed();
+  fs::remove(log);
+  expect_refused(copy, "");
+  killed();
+  const auto opened = PodStore::open(copy);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(opened->load()->size(), 6U);
+}
+
+TEST_F(PodStoreLoss, OfTheNewestChangesNamesTheSealToRemove) {
+  PodStore store = open();
+  ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "x"}));
+  const std::string old = *read_file(killed() + "-wal", std::size_t{1} << 24U);
+  ASSERT_TRUE(store.save({.uid = "b", .sequence = 2, .record = "x"}));
+  const std::string copy = killed();
+  ASSERT_TRUE(write_file_atomically(copy + "-wal", old));
+  expect_refused(copy,
+                 "its newest changes are lost: it has 1, 2 were saved; to go on with it as "
+                 "it is, remove " +
+                     copy + "-seal");
+  fs::remove(copy + "-seal");
+  const auto opened = PodStore::open(copy);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_TRUE(opened->has_lost_seal());
+  EXPECT_EQ(opened->load()->size(), 1U);
+}
+
+TEST_F(PodStoreLoss, OfAnyBitOfARecordIsNoticed) {
+  {
+    PodStore store = open();
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      ASSERT_TRUE(store.save({.uid = fmt::to_string(i), .sequence = i, .record = "0123456789"}));
+    }
+  }
+  const std::string content = *read_file(path(), std::size_t{1} << 24U);
+  for (std::size_t at = content.find("0123456789"); at != std::string::npos;
+       at = content.find("0123456789", at + 1)) {
+    SCOPED_TRACE(at);
+    ASSERT_TRUE(write_file_atomically(path(), content));
+    flip(path(), at + 3);
+    expect_refused(path(), "the digest of its rows is ");
+  }
+}
+
+TEST_F(PodStoreLoss, OfItsSealIsNoticedWhenTheSealIsThereAndSaysNothing) {
+  {
+    PodStore store = open();
+    ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "x"}));
+  }
+  const std::string seal = path() + "-seal";
+  flip(seal, 30);
+  EXPECT_TRUE(PodStore::open(path())) << "the other slot is sound";
+  flip(seal, 30);
+  flip(seal, 4096 + 30);
+  { EXPECT_TRUE(PodStore::open(path())); }
+  fs::resize_file(seal, 10);
+  expect_refused(path(), "does not say how many changes of the store were saved");
+}
+
+TEST_F(PodStoreLoss, OfAnotherBootIsWhatWasNotSynced) {
+  StoreSeal seal{.identity = "i", .boot = "b", .committed = 9, .synced = 7};
+  EXPECT_EQ(required_commits(seal, "b"), 9U);
+  EXPECT_EQ(required_commits(seal, "c"), 7U);
+}
+
+TEST_F(PodStoreLoss, ByAStoreOfAnotherNodeIsNoticed) {
+  const std::string other = directory_ + "/other.db";
+  {
+    PodStore store = open();
+    auto copied = PodStore::open(other);
+    for (std::uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(copied->save({.uid = "b", .sequence = i}));
+  }
+  fs::rename(other, path());
+  expect_refused(path(), "it is another store than that of ");
+}
+
+TEST_F(PodStoreLoss, ByASchemaVersionThatItDoesNotHaveIsDamage) {
+  { open(); }
+  flip(path(), 63);  // the last byte of user_version
+  expect_refused(path(), "its schema version is 5, which it does not have");
+}
+
+TEST_F(PodStoreTest, OfAVersionWithoutALedgerIsTakenOver) {
+  run("PRAGMA journal_mode=WAL; CREATE TABLE pods(uid TEXT PRIMARY KEY NOT NULL, sequence INTEGER "
+      "NOT NULL, record TEXT NOT NULL) WITHOUT ROWID; PRAGMA user_version = 1; INSERT INTO pods "
+      "VALUES('a', 1, 'x')");
+  for (int i = 0; i < 2; ++i) {
+    PodStore store = open();
+    EXPECT_FALSE(store.is_new());
+    EXPECT_EQ(store.load()->size(), 1U);
+    ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "y"}));
+    EXPECT_EQ(store.load()->size(), 1U);
+  }
+}
+
+TEST_F(PodStoreTest, ThatAnotherProgramHasChangedIsBelieved) {
+  {
+    PodStore store = open();
+    ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "x"}));
+  }
+  run("UPDATE pods SET record = 'y'; INSERT INTO pods VALUES('b', 2, 'z')");
+  PodStore store = open();
+  EXPECT_EQ(store.load()->size(), 2U);
+  EXPECT_EQ(store.load()->front().record, "y");
+}
+
+TEST_F(PodStoreTest, RemembersWhichPodsItHasForgotten) {
+  {
+    PodStore store = open();
+    for (const char* uid : {"a", "b", "c"}) ASSERT_TRUE(store.save({.uid = uid, .sequence = 1}));
+    ASSERT_TRUE(store.forget("b"));
+    ASSERT_TRUE(store.forget("a"));
+    ASSERT_TRUE(store.forget("never"));
+  }
+  EXPECT_EQ(*open().forgotten(), (std::vector<std::string>{"b", "a"}));
+}
+
+TEST_F(PodStoreTest, IsWholeInOneFileWhenItIsClosed) {
+  {
+    PodStore store = open();
+    ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "x"}));
+  }
+  EXPECT_EQ(fs::file_size(path() + "-wal"), 0U);
+  fs::rename(path() + "-wal", directory_ + "/gone");
+  EXPECT_EQ(open().load()->size(), 1U);
 }
 
 TEST_F(PodStoreTest, NamesTheFileAndTheReasonWhenItCannotBeOpened) {

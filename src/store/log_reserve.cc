@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/log_reserve.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "sys/file/file.h"
+
+namespace corehold {
+namespace {
+
+constexpr std::uint64_t kStep = std::uint64_t{256} << 10U;  // so that most calls ask nothing
+
+bool is_full(int number) { return number == ENOSPC || number == EDQUOT; }
+
+}  // namespace
+
+LogReserve::LogReserve(const std::string& path)
+    : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW)) {}
+
+Result<void> LogReserve::ensure(std::uint64_t bytes) {
+  struct stat status {};
+  if (!file_.is_open() || ::fstat(file_.get(), &status) != 0) return {};
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size + bytes <= end_) return {};
+  int error = 0;
+  // A little more than asked for where there is room, else just that.
+  for (const std::uint64_t more : {kStep, std::uint64_t{0}}) {
+    const std::uint64_t end = size + bytes + more;
+    if (::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(end)) == 0) {
+      end_ = end;
+      return {};
+    }
+    error = errno;
+    if (!is_full(error)) return {};
+  }
+  return errno_error(fmt::format("{}: set {} bytes aside", path_, bytes), error);
+}
+
+}  // namespace corehold
