@@ -22,6 +22,7 @@
 #include "agent/api/api_server.h"
 #include "agent/api/pod_logs.h"
 #include "agent/api/watchers.h"
+#include "agent/boot/agent_locks.h"
 #include "agent/commit/committer.h"
 #include "agent/commit/disk_store.h"
 #include "agent/metrics/metrics.h"
@@ -48,7 +49,6 @@
 #include "sys/clock.h"
 #include "sys/file/directory.h"
 #include "sys/file/file.h"
-#include "sys/file/file_lock.h"
 #include "sys/http/http_server.h"
 #include "sys/process/notify.h"
 #include "sys/worker.h"
@@ -56,7 +56,6 @@
 namespace corehold {
 namespace {
 
-constexpr const char* kHostLock = "/run/lock/corehold.lock";
 constexpr mode_t kDirectoryMode = 0755;
 
 using Machine = AgentSettings::Machine;
@@ -73,29 +72,6 @@ Result<gid_t> group_number(const std::string& name) {
   if (found != nullptr) return found->gr_gid;
   return Error{Code::kInvalid,
                fmt::format("listen.socketGroup: there is no group {:?} on this machine", name)};
-}
-
-// Keep a second agent off the same root and, if it runs containers, off the same machine.
-struct Locks {
-  FileLock root;
-  std::optional<FileLock> host{};
-};
-
-Result<Locks> take_locks(const AgentSettings& settings) {
-  auto root = FileLock::take(settings.root + "/run/agent.lock");
-  if (!root && root.error().code == Code::kConflict) {
-    return wrap(fmt::format("another agent uses {}", settings.root), root.error());
-  }
-  if (!root) return root.error();
-  Locks locks{.root = *std::move(root)};
-  if (settings.machine == Machine::kSimulated) return locks;
-  auto host = FileLock::take(kHostLock);
-  if (!host && host.error().code == Code::kConflict) {
-    return wrap("another agent manages the CPUs of this machine", host.error());
-  }
-  if (!host) return host.error();
-  locks.host.emplace(*std::move(host));
-  return locks;
 }
 
 class Agent final : public ShellListener, public RuntimeEvents {
@@ -520,7 +496,9 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   const NodeSetup setup = TRY(NodeSetup::make(settings.topology, settings.config));
   TRY(make_directories(settings.root + "/run", kDirectoryMode));
   if (settings.machine == Machine::kThis) TRY(make_private_tops(settings.root));
-  const Locks locks = TRY(take_locks(settings));
+  std::optional<HostLocks> host;
+  if (settings.machine == Machine::kThis) host = host_locks();
+  const AgentLocks locks = TRY(take_locks(settings.root, host));
   log_settings(settings, setup, log);
   remove_leftovers(settings.root, log);
   FoundCpus cpus = TRY(load_cpus(

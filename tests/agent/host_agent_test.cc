@@ -146,7 +146,7 @@ TEST_F(HostAgent, RefusesASecondAgentOfTheMachine) {
   AgentProcess other;
   const Ended ended = run_corehold({"agent", "--root", other.root()});
   EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.errors, HasSubstr(fmt::format("/run/lock/corehold.lock is held by process {}",
+  EXPECT_THAT(ended.errors, HasSubstr(fmt::format("/run/corehold/agent.lock is held by process {}",
                                                   agent_.pid())));
   ASSERT_TRUE(other.start({"--simulate", "core:4 pu:1"})) << other.log();
 }

@@ -178,7 +178,7 @@ constexpr std::string_view kFiles =
     "The root of the node unless \\fB\\-\\-root\\fR says another: its state, and in \\fIrun\\fR "
     "the\n"
     "socket of the agent.\n"
-    ".TP\n\\fI/run/lock/corehold.lock\\fR\n"
+    ".TP\n\\fI/run/corehold/agent.lock\\fR\n"
     "Held by the agent of this machine.\n";
 
 constexpr std::string_view kCompletion =
