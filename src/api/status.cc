@@ -21,7 +21,7 @@ struct Row {
   Code code;  // of ours, for a client
 };
 
-constexpr std::array<Row, 17> kTable{{
+constexpr std::array<Row, 18> kTable{{
     {StatusReason::kBadRequest, 400, "BadRequest", Code::kInvalid},
     {StatusReason::kUnauthorized, 401, "Unauthorized", Code::kUnsupported},
     {StatusReason::kForbidden, 403, "Forbidden", Code::kUnsupported},
@@ -35,6 +35,7 @@ constexpr std::array<Row, 17> kTable{{
     {StatusReason::kTooLarge, 413, "RequestEntityTooLarge", Code::kInvalid},
     {StatusReason::kUnsupportedMedia, 415, "UnsupportedMediaType", Code::kInvalid},
     {StatusReason::kInvalid, 422, "Invalid", Code::kInvalid},
+    {StatusReason::kHeaderTooLarge, 431, "RequestHeaderFieldsTooLarge", Code::kInvalid},
     {StatusReason::kInternal, 500, "InternalError", Code::kIo},
     {StatusReason::kUnavailable, 503, "ServiceUnavailable", Code::kIo},
     {StatusReason::kTimeout, 504, "Timeout", Code::kIo},

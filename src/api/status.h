@@ -30,6 +30,7 @@ enum class StatusReason {
   kTooLarge,          // 413: RequestEntityTooLarge
   kUnsupportedMedia,  // 415: UnsupportedMediaType
   kInvalid,           // 422: understood, and wrong
+  kHeaderTooLarge,    // 431: ours, Kubernetes has no such reason
   kInternal,          // 500: InternalError
   kUnavailable,       // 503: ServiceUnavailable, not ready yet or going away
   kTimeout,           // 504: what the request waits for has not come

@@ -17,7 +17,8 @@ constexpr std::array kReasons{StatusReason::kBadRequest,       StatusReason::kUn
                               StatusReason::kConflict,         StatusReason::kExhausted,
                               StatusReason::kTooLarge,         StatusReason::kUnsupportedMedia,
                               StatusReason::kInvalid,          StatusReason::kInternal,
-                              StatusReason::kUnavailable,      StatusReason::kNone};
+                              StatusReason::kUnavailable,      StatusReason::kNone,
+                              StatusReason::kHeaderTooLarge};
 
 TEST(ApiStatus, ComesBackAsItWent) {
   for (const StatusReason reason : kReasons) {

@@ -28,12 +28,12 @@ void answer_error(HttpExchange& exchange, StatusReason reason, const Error& erro
 }
 
 HttpResponse complaint_of(int http, const std::string& message) {
-  const StatusReason reason = http == 413   ? StatusReason::kTooLarge
+  const StatusReason reason = http == 401   ? StatusReason::kUnauthorized
+                              : http == 413 ? StatusReason::kTooLarge
+                              : http == 431 ? StatusReason::kHeaderTooLarge
                               : http == 503 ? StatusReason::kUnavailable
                                             : StatusReason::kBadRequest;
-  HttpResponse response = response_of({.reason = reason, .message = message});
-  response.status = http;
-  return response;
+  return response_of({.reason = reason, .message = message});
 }
 
 }  // namespace corehold

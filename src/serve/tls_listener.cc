@@ -41,26 +41,27 @@ Error cannot_listen(const std::string& address, const Error& error) {
 
 }  // namespace
 
-std::optional<HttpResponse> refusal_over_tls(const HttpRequest& request, const std::string& token) {
+HttpAdmission admission_over_tls(const HttpRequest& request, const std::string& token) {
   const auto target = HttpTarget::parse(request.target);
   const std::vector<std::string> path = target ? target->path : std::vector<std::string>();
-  if (!path.empty() && std::count(kOpenToAll.begin(), kOpenToAll.end(), path[0]) > 0) {
-    return std::nullopt;
-  }
   if (!has_token(request, token)) {
+    if (!path.empty() && std::count(kOpenToAll.begin(), kOpenToAll.end(), path[0]) > 0) {
+      return {.is_authenticated = false};
+    }
     HttpResponse response =
         response_of({.reason = StatusReason::kUnauthorized, .message = "Unauthorized"});
     response.headers.emplace_back("Cache-Control", "no-cache, private");
-    return response;
+    return {.refusal = std::move(response), .is_authenticated = false};
   }
   if (path == std::vector<std::string>{"apis", "corehold.dev", "v1alpha1", "run"}) {
-    return response_of(
-        {.reason = StatusReason::kForbidden,
-         .message = "corehold run works over the agent's Unix socket only: the command is a "
-                    "process of the caller on the node itself, and only there the kernel says "
-                    "whose; run it on the node without --server"});
+    return {
+        .refusal = response_of(
+            {.reason = StatusReason::kForbidden,
+             .message = "corehold run works over the agent's Unix socket only: the command is a "
+                        "process of the caller on the node itself, and only there the kernel "
+                        "says whose; run it on the node without --server"})};
   }
-  return std::nullopt;
+  return {};
 }
 
 Result<std::unique_ptr<HttpServer>> listen_with_tls(boost::asio::io_context& loop,
@@ -83,7 +84,7 @@ Result<std::unique_ptr<HttpServer>> listen_with_tls(boost::asio::io_context& loo
       loop, {.address = settings.address,
              .tls = std::make_shared<const TlsContext>(std::move(context)),
              .gate = [token = credentials.token](
-                         const HttpRequest& request) { return refusal_over_tls(request, token); },
+                         const HttpRequest& request) { return admission_over_tls(request, token); },
              .handler = settings.handler,
              .complaint = complaint_of});
   if (!server) return cannot_listen(settings.address, server.error());

@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -29,7 +28,8 @@ Result<std::unique_ptr<HttpServer>> listen_with_tls(boost::asio::io_context& loo
                                                     const TlsListenerSettings& settings,
                                                     const Log& log);
 
-// What is answered to a request over TLS instead of what it asks for; none: it may.
-std::optional<HttpResponse> refusal_over_tls(const HttpRequest& request, const std::string& token);
+// Whether a request over TLS has the token, and what is answered to it instead of what it asks
+// for. Health may be asked for without the token, but not with a body (HttpAdmission).
+HttpAdmission admission_over_tls(const HttpRequest& request, const std::string& token);
 
 }  // namespace corehold

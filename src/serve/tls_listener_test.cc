@@ -24,9 +24,11 @@ const std::string kToken = "0123456789abcdef0123456789abcdef";
 
 int refused(const std::string& target, const std::string& authorization,
             const std::string& method = "GET") {
-  const auto refusal = refusal_over_tls(
-      {.method = method, .target = target, .authorization = authorization, .over_tls = true},
-      kToken);
+  const auto refusal =
+      admission_over_tls(
+          {.method = method, .target = target, .authorization = authorization, .over_tls = true},
+          kToken)
+          .refusal;
   return refusal ? refusal->status : 0;
 }
 
@@ -50,6 +52,15 @@ TEST(AccessOverTls, HealthIsForEverybody) {
   EXPECT_EQ(refused("/healthzx", ""), 401);
 }
 
+TEST(AccessOverTls, OnlyTheTokenAuthenticates) {
+  for (const char* target : {"/healthz", "/api/v1/pods", "/apis/corehold.dev/v1alpha1/run"}) {
+    const HttpRequest stranger{.target = target, .authorization = "Bearer x"};
+    EXPECT_FALSE(admission_over_tls(stranger, kToken).is_authenticated) << target;
+    const HttpRequest known{.target = target, .authorization = "Bearer " + kToken};
+    EXPECT_TRUE(admission_over_tls(known, kToken).is_authenticated) << target;
+  }
+}
+
 TEST(AccessOverTls, IsRefusedAsAnApiServerRefuses) {
   std::ifstream file(COREHOLD_SOURCE_DIR "/tests/recorded/watch/09-status-errors.json");
   std::stringstream text;
@@ -67,7 +78,7 @@ TEST(AccessOverTls, IsRefusedAsAnApiServerRefuses) {
   };
   look(look, recorded);
   ASSERT_NE(expected, nullptr);
-  const auto refusal = refusal_over_tls({.target = "/api/v1/nodes"}, kToken);
+  const auto refusal = admission_over_tls({.target = "/api/v1/nodes"}, kToken).refusal;
   ASSERT_TRUE(refusal);
   EXPECT_EQ(json::parse(refusal->body), expected->at("body"));
   EXPECT_EQ(refusal->content_type, "application/json");
@@ -78,10 +89,11 @@ TEST(AccessOverTls, RunIsForTheUnixSocketOnly) {
        {"/apis/corehold.dev/v1alpha1/run", "/apis/corehold.dev/v1alpha1/%72un/?x=y"}) {
     EXPECT_EQ(refused(target, "Bearer " + kToken, "POST"), 403) << target;
   }
-  const auto refusal = refusal_over_tls({.method = "POST",
-                                         .target = "/apis/corehold.dev/v1alpha1/run",
-                                         .authorization = "Bearer " + kToken},
-                                        kToken);
+  const auto refusal = admission_over_tls({.method = "POST",
+                                           .target = "/apis/corehold.dev/v1alpha1/run",
+                                           .authorization = "Bearer " + kToken},
+                                          kToken)
+                           .refusal;
   EXPECT_THAT(refusal->body, HasSubstr("corehold run works over the agent's Unix socket only"));
 }
 

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <ctime>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -25,6 +27,13 @@ void fill_randomly(std::span<unsigned char> bytes) {
   }
 }
 
+// Not std::chrono::system_clock, whose nanoseconds overflow in the year 2262.
+timespec read_wall_clock() {
+  timespec reading{};
+  CHECK(::clock_gettime(CLOCK_REALTIME, &reading) == 0);
+  return reading;
+}
+
 }  // namespace
 
 std::chrono::milliseconds steady_now() {
@@ -32,9 +41,26 @@ std::chrono::milliseconds steady_now() {
       std::chrono::steady_clock::now().time_since_epoch());
 }
 
-std::chrono::milliseconds wall_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
+std::chrono::milliseconds wall_now() { return wall_time_of(read_wall_clock()); }
+
+std::chrono::nanoseconds wall_now_in_nanoseconds() {
+  return wall_nanoseconds_of(read_wall_clock());
+}
+
+std::chrono::milliseconds wall_time_of(const timespec& reading) {
+  constexpr std::int64_t kLatest = kLatestWallTime.count() / 1000;
+  if (reading.tv_sec < 0) return std::chrono::milliseconds(0);
+  if (reading.tv_sec > kLatest) return kLatestWallTime;
+  return std::chrono::milliseconds(std::int64_t{reading.tv_sec} * 1000 +
+                                   reading.tv_nsec / 1'000'000);
+}
+
+std::chrono::nanoseconds wall_nanoseconds_of(const timespec& reading) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max() / kSecond - 1;
+  if (reading.tv_sec < 0) return std::chrono::nanoseconds(0);
+  if (reading.tv_sec > kLatest) return std::chrono::nanoseconds(kLatest * kSecond);
+  return std::chrono::nanoseconds(std::int64_t{reading.tv_sec} * kSecond + reading.tv_nsec);
 }
 
 std::string utc_text(std::chrono::milliseconds since_epoch) {

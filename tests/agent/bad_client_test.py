@@ -207,6 +207,12 @@ class Neighbour(threading.Thread):
             time.sleep(0.01)
 
 
+def small_pod(name):
+    return {"metadata": {"name": name},
+            "spec": {"terminationGracePeriodSeconds": 0,
+                     "containers": [{"name": "m", "command": ["sleep", "1d"]}]}}
+
+
 def deep_pod():
     return b'{"metadata": {"name": "deep"}, "spec": ' + b'{"a":' * 1000 + b"1" + b"}" * 1001
 
@@ -289,9 +295,9 @@ class BadClients(unittest.TestCase):
         self.assert_memory_grew_less_than(16 * MIB)
 
     def test_many_large_bodies_at_once_are_bounded(self):
-        size = 8 * MIB
+        size = 3 * MIB
         held = []
-        for _ in range(40):
+        for _ in range(60):
             connection = self.hold(self.agent.connect("unix"))
             connection.setblocking(False)
             held.append([connection, self.agent.head("POST " + POD, f"Content-Length: {size}") +
@@ -307,6 +313,52 @@ class BadClients(unittest.TestCase):
                     item[1] = b""
         self.assert_others_served()
         self.assert_memory_grew_less_than(96 * MIB)
+
+    def assert_writes_are_served(self):
+        body = json.dumps(small_pod("written")).encode("ascii")
+        for kind in ("unix", "tls"):
+            head = self.agent.head(f"POST {POD}?dryRun=All", "Content-Type: application/json",
+                                   f"Content-Length: {len(body)}")
+            answer = self.agent.ask(kind, head, body)
+            self.assertIsNotNone(answer, kind)
+            self.assertEqual(answer.status, 201, answer.body)
+
+    def test_who_has_no_token_has_no_body_read(self):
+        for line in ("POST /healthz", "GET /readyz", "PUT /livez/ping", "POST " + POD):
+            for more in (f"Content-Length: {2 * MIB}", "Transfer-Encoding: chunked",
+                         "Content-Length: 9\r\nExpect: 100-continue"):
+                answer = self.agent.ask("tls", self.agent.head(line, more, token=False))
+                self.assertEqual((answer.status, answer.reason()), (401, "Unauthorized"), line)
+                self.assertEqual(answer.headers["connection"], "close")
+        # With the token, and without a body, all is as before.
+        self.assertEqual(self.agent.ask("tls", self.agent.head("POST /healthz")).status, 405)
+        self.assertEqual(self.agent.ask("tls", self.agent.head("POST /healthz", token=False)).status,
+                         405)
+
+    def test_unfinished_bodies_without_a_token_keep_nobody_from_writing(self):
+        for _ in range(40):
+            connection = self.hold(self.agent.connect("tls"))
+            with contextlib.suppress(OSError):
+                connection.sendall(self.agent.head("POST /healthz", f"Content-Length: {3 * MIB}",
+                                                   token=False) + bytes(2 * MIB))
+            self.assert_writes_are_served()
+        self.assert_memory_grew_less_than(32 * MIB)
+
+    def test_who_has_shown_the_token_is_not_let_go_for_those_without(self):
+        known = self.hold(self.agent.connect("tls"))
+        answers = Answers(known)
+        known.sendall(self.agent.head("GET /api/v1/nodes"))
+        self.assertEqual(answers.next().status, 200)
+        for _ in range(LIMIT + 500):
+            self.hold(self.agent.connect("tcp"))
+        for _ in range(400):
+            connection = self.hold(self.agent.connect("tls"))
+            connection.sendall(self.agent.head("GET /healthz", token=False) + b"GET /healthz H")
+        known.sendall(self.agent.head("GET /api/v1/nodes"))
+        answer = answers.next()
+        self.assertIsNotNone(answer, "the connection was closed")
+        self.assertEqual(answer.status, 200)
+        self.assert_writes_are_served()
 
     def test_the_slow_are_let_go(self):
         slow = [self.hold(self.agent.connect(kind)) for kind in ("unix", "tls") for _ in range(100)]
@@ -385,9 +437,59 @@ class BadClients(unittest.TestCase):
             line = self.agent.head("GET /" + "x" * (MIB // 2))
             self.assertEqual(self.agent.ask(kind, line).status, 431)
             field = self.agent.head("GET /api/v1/pods", "X: " + "x" * MIB)
-            self.assertEqual(self.agent.ask(kind, field).status, 431)
+            answer = self.agent.ask(kind, field)
+            self.assertEqual(answer.status, 431)
+            self.assertEqual(json.loads(answer.body)["code"], 431)
             fields = self.agent.head("GET /api/v1/pods", *(f"X{i}: x" for i in range(100000)))
             self.assertEqual(self.agent.ask(kind, fields).status, 431)
+
+    def test_yaml_that_takes_long_to_read_is_refused(self):
+        for body in (b"[" * MIB, b"a: [" + b"1," * MIB, b"#\n" + b"{" * MIB):
+            for line, field in ((f"PATCH {POD}/a?fieldManager=m&force=true",
+                                 "application/apply-patch+yaml"), ("POST " + POD,
+                                                                  "application/yaml")):
+                answer = self.agent.ask("unix", self.agent.head(line, "Content-Type: " + field,
+                                                                f"Content-Length: {len(body)}"),
+                                        body)
+                self.assertEqual((answer.status, answer.reason()), (413, "RequestEntityTooLarge"))
+        self.assert_memory_grew_less_than(32 * MIB)
+
+    def test_a_watch_may_last_as_long_as_a_number_can_say(self):
+        for seconds in (2**63 - 1, 2**63 - 2, 10**12):
+            with contextlib.closing(self.agent.connect("unix")) as connection:
+                connection.sendall(self.agent.head(
+                    f"GET /api/v1/pods?watch=1&timeoutSeconds={seconds}"))
+                self.assertEqual(Answers(connection).next().status, 200)
+
+    def write(self, line, value=None):
+        body = b"" if value is None else json.dumps(value).encode("ascii")
+        return self.agent.ask("unix", self.agent.head(line, "Content-Type: application/json",
+                                                      f"Content-Length: {len(body)}"), body)
+
+    def test_large_pods_end_nobodys_watch(self):
+        watches = []
+        for target in ("/api/v1/pods", "/api/v1/namespaces/other/pods"):
+            connection = self.hold(self.agent.connect("unix"))
+            connection.sendall(self.agent.head(f"GET {target}?watch=1"))
+            answers = Answers(connection)
+            self.assertEqual(answers.next().status, 200)
+            watches.append(answers)
+        for i in range(3):
+            large = small_pod(f"large-{i}")
+            large["spec"]["containers"][0]["args"] = ["x" * 1000] * 1400
+            self.assertEqual(self.write("POST " + POD, large).status, 201)
+        large["spec"]["containers"][0]["args"] = ["x" * 1000] * 1900
+        large["metadata"]["name"] = "larger"
+        self.assertEqual(self.write("POST " + POD, large).status, 413)
+        for i in range(3):
+            self.assertEqual(self.write(f"DELETE {POD}/large-{i}").status, 200)
+        last = small_pod("last")
+        self.assertEqual(self.write("POST /api/v1/namespaces/other/pods", last).status, 201)
+        for answers in watches:
+            while b'"name":"last"' not in answers.bytes[-(1 << 20):]:
+                self.assertTrue(answers.more(), "the watch has ended")
+            self.assertNotIn(b'"type":"ERROR"', answers.bytes)
+        self.assertEqual(self.write("DELETE /api/v1/namespaces/other/pods/last").status, 200)
 
     def test_garbage_behind_a_request_ends_the_connection(self):
         for kind in ("unix", "tls"):
@@ -410,8 +512,8 @@ class BadClients(unittest.TestCase):
             for connection in held:
                 connection.sendall(b"GET /api/v1/pods HTTP/1.1\r\nX: " + b"x" * 4000)
             for kind in ("unix", "tls"):
-                head = self.agent.head("POST " + POD, f"Content-Length: {7 * MIB}")
-                self.assertIn(self.agent.ask(kind, head, bytes(7 * MIB)).status, (400, 413))
+                head = self.agent.head("POST " + POD, f"Content-Length: {3 * MIB}")
+                self.assertIn(self.agent.ask(kind, head, bytes(3 * MIB)).status, (400, 413))
             self.assert_others_served()
             for connection in held:
                 connection.close()

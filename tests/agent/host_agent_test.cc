@@ -190,6 +190,37 @@ TEST_F(HostAgent, FollowsALogToItsEnd) {
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "one\ntwo\n");
   EXPECT_EQ(agent_.ask({.target = fmt::format("{}/talker/log?tailLines=1", kPods)}).body, "two\n");
+  EXPECT_EQ(agent_.ask({.target = fmt::format("{}/talker/log?limitBytes=5", kPods)}).body,
+            "one\nt");
+  EXPECT_EQ(agent_.ask({.target = fmt::format("{}/talker/log?stream=Stderr", kPods)}).body, "");
+}
+
+TEST_F(HostAgent, RefusesFieldsThatWouldHaveNoEffect) {
+  ASSERT_TRUE(agent_.start({})) << agent_.log();
+  const std::string pod = pod_text("a", 0, "exec sleep 1000");
+  const auto refusal = [&](const std::string& field) {
+    boost::json::object body = boost::json::parse(pod).as_object();
+    const boost::json::object more = boost::json::parse("{" + field + "}").as_object();
+    for (const auto& [key, value] : more) body["spec"].as_object()[key] = value;
+    const HttpAnswer answer =
+        agent_.ask({.method = "POST", .target = kPods, .body = boost::json::serialize(body)});
+    EXPECT_EQ(answer.status, 422) << answer.body;
+    return answer.body;
+  };
+  EXPECT_THAT(refusal(R"("hostUsers":false)"), HasSubstr("spec.hostUsers: not supported: "));
+  EXPECT_THAT(refusal(R"("activeDeadlineSeconds":5)"),
+              HasSubstr("spec.activeDeadlineSeconds: not supported: "));
+  EXPECT_THAT(refusal(R"("volumes":[{"name":"v","emptyDir":{"sizeLimit":"1Mi"}}])"),
+              HasSubstr("spec.volumes[0].emptyDir.sizeLimit: not supported: "));
+  EXPECT_THAT(refusal(R"("securityContext":{"sysctls":[{"name":"kernel.shm_rmid_forced",
+                         "value":"1"}]})"),
+              HasSubstr("spec.securityContext.sysctls: not supported: "));
+  create("a", 0);
+  const HttpAnswer patched = agent_.ask({.method = "PATCH",
+                                         .target = fmt::format("{}/a", kPods),
+                                         .body = R"({"spec":{"activeDeadlineSeconds":5}})",
+                                         .content_type = "application/merge-patch+json"});
+  EXPECT_EQ(patched.status, 422) << patched.body;
 }
 
 TEST_F(HostAgent, LeavesContainersTheLimitOfOpenFilesItWasStartedWith) {

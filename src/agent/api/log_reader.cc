@@ -59,6 +59,17 @@ bool is_before(std::string_view time, std::chrono::milliseconds since) {
 }  // namespace
 
 Result<LogReader::Piece> LogReader::next() {
+  if (query_.limit == 0) return Piece{.is_over = true};
+  Piece piece = TRY(next_piece());
+  if (!query_.limit) return piece;
+  if (piece.text.size() > *query_.limit) piece.text.resize(static_cast<std::size_t>(*query_.limit));
+  *query_.limit -= piece.text.size();
+  piece.is_over = query_.limit == 0;
+  if (piece.is_over) piece.more = false;
+  return piece;
+}
+
+Result<LogReader::Piece> LogReader::next_piece() {
   if (phase_ == Phase::kClosed) {
     TRY(open_all());
     if (files_.empty()) {
@@ -201,7 +212,7 @@ std::string LogReader::shown(std::string_view lines) {
     const std::size_t end = lines.find('\n');
     const auto entry = parse_log_line(lines.substr(0, end));
     lines.remove_prefix(end + 1);
-    if (!entry) continue;
+    if (!entry || (query_.stream && entry->stream != *query_.stream)) continue;
     const bool begins = !std::exchange(is_within_line_, !entry->is_whole);
     if (begins) is_old_ = query_.since.count() != 0 && is_before(entry->time, query_.since);
     if (is_old_) continue;

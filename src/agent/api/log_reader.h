@@ -24,10 +24,11 @@ class LogReader {
 
   struct Piece {
     std::string text{};
-    bool more = false;  // ask again at once; false: that is all for now
+    bool more = false;     // ask again at once; false: that is all for now
+    bool is_over = false;  // `query.limit` is reached: that is all for ever
   };
   // The next piece; its text may be empty although there is more. A log that is not there
-  // is empty. Fails with kIo.
+  // is empty. `query.tail` counts the lines of all streams. Fails with kIo.
   Result<Piece> next();
 
  private:
@@ -38,6 +39,7 @@ class LogReader {
   };
   enum class Phase { kClosed, kSeeking, kReading };
 
+  Result<Piece> next_piece();
   Result<void> open_all();
   // One block further back, in search of the first of the last lines.
   Result<void> seek();

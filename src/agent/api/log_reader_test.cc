@@ -142,5 +142,33 @@ TEST_F(LogReaderTest, KeepsTheTimeOfALineThatComesInPieces) {
   EXPECT_EQ(begin + all(reader), "2023-11-14T22:13:20.123456789Z abcdef\n");
 }
 
+TEST_F(LogReaderTest, ShowsOneStreamOnly) {
+  LogWriter log(path_, {});
+  log.write(LogStream::kOut, "out 1\n", kWall);
+  log.write(LogStream::kError, "error 1\nerror 2\n", kWall);
+  log.write(LogStream::kOut, "out 2\n", kWall);
+  log.finish(kWall);
+  EXPECT_EQ(all({.stream = LogStream::kOut}), "out 1\nout 2\n");
+  EXPECT_EQ(all({.stream = LogStream::kError}), "error 1\nerror 2\n");
+}
+
+TEST_F(LogReaderTest, EndsAfterSoManyBytesThoughTheLogGrows) {
+  LogWriter log(path_, {});
+  write_lines(log, 0, 50'000);
+  EXPECT_EQ(all({.limit = 10}), "line 0\nlin");
+  EXPECT_EQ(all({.limit = 200'000}), lines(0, 50'000).substr(0, 200'000));
+  LogReader reader(path_, {.tail = 1, .limit = 20});
+  EXPECT_EQ(all(reader), "line 49999\n");
+  write_lines(log, 50'000, 50'003);
+  const auto more = reader.next();
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->text, "line 5000");
+  EXPECT_TRUE(more->is_over);
+  const auto end = reader.next();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->text, "");
+  EXPECT_TRUE(end->is_over);
+}
+
 }  // namespace
 }  // namespace corehold

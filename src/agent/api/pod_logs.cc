@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/api/pod_logs.h"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -10,8 +9,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "agent/api/log_options.h"
 #include "agent/api/log_reader.h"
-#include "api/json/time_text.h"
 #include "runtime/workspace/pod_files.h"
 #include "serve/answer.h"
 #include "sys/clock.h"
@@ -21,31 +20,6 @@ namespace {
 
 constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr std::chrono::milliseconds kPause{200};
-constexpr std::int64_t kLongestSince = std::int64_t{50} * 365 * 24 * 3600;  // since 1970 or so
-
-struct Question {
-  LogQuery query{};
-  bool previous = false;
-  bool follow = false;
-};
-
-Result<Question> question_of(const HttpTarget& target) {
-  Question question;
-  if (const auto lines = TRY(target.number("tailLines"))) {
-    question.query.tail = static_cast<std::size_t>(*lines);
-  }
-  if (const auto seconds = TRY(target.number("sinceSeconds"))) {
-    question.query.since = wall_now() - std::chrono::seconds(std::min(*seconds, kLongestSince));
-  }
-  if (const std::string time = target.parameter("sinceTime"); !time.empty()) {
-    question.query.since = TRY(parse_time(time));
-  }
-  question.query.timestamps = TRY(target.flag("timestamps"));
-  question.previous = TRY(target.flag("previous"));
-  question.follow = TRY(target.flag("follow"));
-  return question;
-}
-
 // Which run is meant.
 Result<int> attempt_of(const RunPod& pod, const std::string& container, bool previous) {
   const auto found = pod.record.containers.find(container);
@@ -106,7 +80,7 @@ class Sender : public std::enable_shared_from_this<Sender> {
     const bool may_grow = follow_ == Follow::kUntilItEnds && is_running();
     auto piece =
         first_ ? Result<LogReader::Piece>(*std::exchange(first_, std::nullopt)) : reader_.next();
-    if (!piece) return exchange_->end();
+    if (!piece || (piece->is_over && piece->text.empty())) return exchange_->end();
     if (!piece->text.empty()) return exchange_->write(std::move(piece->text));
     if (piece->more) return wait(std::chrono::milliseconds(0));
     if (may_grow) return wait(kPause);
@@ -135,16 +109,16 @@ class Sender : public std::enable_shared_from_this<Sender> {
 
 void PodLogs::serve(const HttpExchangePtr& exchange, const HttpTarget& target, const RunPod& pod,
                     const std::string& container) {
-  const auto question = question_of(target);
-  if (!question) return answer_error(*exchange, StatusReason::kBadRequest, question.error());
-  const auto attempt = attempt_of(pod, container, question->previous);
+  const auto options = log_options(target, pod.record.pod.name, wall_now());
+  if (!options) return answer_status(*exchange, options.error());
+  const auto attempt = attempt_of(pod, container, options->previous);
   if (!attempt) return answer_error(*exchange, StatusReason::kBadRequest, attempt.error());
   const std::string& uid = pod.record.pod.uid;
   const std::string path = log_path(root_, uid, container, *attempt);
-  LogReader reader(path, question->query);
+  LogReader reader(path, options->query);
   auto first = reader.next();
   if (!first) return answer_error(*exchange, StatusReason::kInternal, first.error());
-  const auto follow = question->follow ? Sender::Follow::kUntilItEnds : Sender::Follow::kNo;
+  const auto follow = options->follow ? Sender::Follow::kUntilItEnds : Sender::Follow::kNo;
   std::make_shared<Sender>(loop_, shell_, exchange, std::move(reader), follow,
                            ContainerRef{uid, container}, *attempt)
       ->begin(*std::move(first));

@@ -20,7 +20,7 @@ class PodLogs {
   PodLogs(boost::asio::io_context& loop, const Shell& shell, std::string root)
       : loop_(loop), shell_(shell), root_(std::move(root)) {}
 
-  // Answers. The target may say tailLines, timestamps, previous and follow.
+  // Answers. What the target may say is in log_options.h.
   // REQUIRES: `container` is one of the pod's.
   void serve(const HttpExchangePtr& exchange, const HttpTarget& target, const RunPod& pod,
              const std::string& container);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/api/write_turns.h"
 
+#include <algorithm>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -68,6 +70,29 @@ TEST_F(WriteTurnsTest, GoesOnBehindAWriteThatChangesNothing) {
   EXPECT_FALSE(write("a", "2"));
   free("a");
   EXPECT_THAT(written_, ElementsAre("1", "refused", "2"));
+}
+
+// Each of 16 writers writes again as soon as its write is done: none gets ahead of another.
+TEST_F(WriteTurnsTest, GivesEveryWriterItsTurnBeforeAnyHasAnother) {
+  constexpr int kWriters = 16;
+  constexpr int kRounds = 20;
+  std::vector<int> done(kWriters, 0);
+  const auto write_by = [&](int writer) {
+    turns_.take("a", [this, writer] {
+      written_.push_back(std::to_string(writer));
+      busy_.insert("a");
+    });
+  };
+  for (int writer = 0; writer < kWriters; ++writer) write_by(writer);
+  for (int i = 0; i < kWriters * kRounds; ++i) {
+    ASSERT_EQ(written_.size(), static_cast<std::size_t>(i) + 1);
+    const int writer = std::stoi(written_.back());
+    ++done[static_cast<std::size_t>(writer)];
+    write_by(writer);
+    free("a");
+    const auto [fewest, most] = std::minmax_element(done.begin(), done.end());
+    EXPECT_LE(*most - *fewest, 1);
+  }
 }
 
 }  // namespace

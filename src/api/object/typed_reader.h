@@ -21,6 +21,10 @@ namespace corehold {
 // enough that what is made of it stays small.
 inline constexpr std::size_t kMaxObjectValues = 30'000;
 
+// How long an object may be as JSON: what an API server can store. Each of the latest changes is
+// kept with all of its object, for watchers.
+inline constexpr std::size_t kMaxObjectBytes = std::size_t{3} << 19U;
+
 struct TypedObject {
   boost::json::object object{};
   std::string failure{};               // of a value of the wrong type; "": none

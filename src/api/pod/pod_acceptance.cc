@@ -4,11 +4,14 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "api/json/json_look.h"
 #include "api/object/object_rules.h"
+#include "api/object/typed_reader.h"
+#include "api/patch/patch_body.h"
 #include "api/pod/pod_annotations.h"
 #include "api/pod/pod_validation.h"
 
@@ -61,6 +64,14 @@ FieldErrors pod_mistakes(const json::object& pod, const Result<ApiPod>& model,
   const std::string unfit = node_mistakes_text(model->pod(), *rules.node);
   if (!unfit.empty()) errors.refused(ErrorPath("spec"), unfit);
   return errors;
+}
+
+std::optional<ApiStatus> refuse_too_long(const json::object& pod, const json::object& before) {
+  const std::size_t size = json::serialize(pod).size();
+  if (size <= kMaxObjectBytes || size <= json::serialize(before).size()) return std::nullopt;
+  return patch_too_large(fmt::format(
+      "a pod may have {} bytes as JSON, this one has {}; keep data in files and name them",
+      kMaxObjectBytes, size));
 }
 
 std::vector<std::string> node_mistakes(const Pod& pod, const NodeRules& rules) {

@@ -8,6 +8,7 @@
 // do with it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "api/field_errors.h"
 #include "api/pod/api_pod.h"
 #include "api/pod/pod_rules.h"
+#include "api/status.h"
 
 namespace corehold {
 
@@ -23,6 +25,11 @@ namespace corehold {
 // `model` was read from it.
 FieldErrors pod_mistakes(const boost::json::object& pod, const Result<ApiPod>& model,
                          const PodRules& rules);
+
+// The Status that refuses a pod of more than kMaxObjectBytes, 413. A pod that was longer before a
+// change may stay so.
+std::optional<ApiStatus> refuse_too_long(const boost::json::object& pod,
+                                         const boost::json::object& before = {});
 
 // What this node cannot do with a pod, as "field path: what is wrong": amounts that nobody can
 // grant (mistakes() of pod.h, which is what `corehold plan` asks as well), names that cannot

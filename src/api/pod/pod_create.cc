@@ -64,6 +64,7 @@ ApiResult<ApiPod> prepare_new_pod(json::object body, const NewPodRequest& reques
   const FieldErrors errors = pod_mistakes(pod, made, rules);
   if (!errors.empty()) return errors.status("Pod", look_text(pod, {"metadata", "name"}));
   if (!made) return unreadable_pod(made.error());
+  if (const auto refused = refuse_too_long(pod)) return *refused;
   for (std::string& warning : pod_warnings(pod)) warnings.push_back(std::move(warning));
   made->set_new_status();
   if (request.writer != nullptr) made->record_writer({}, *request.writer);

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/object/typed_reader.h"
 #include "api/patch/strict_fields.h"
 
 namespace corehold {
@@ -299,6 +300,15 @@ TEST_F(NewPod, IsToldNoMoreThanAThousandMistakes) {
   create(body + "]}}");
   EXPECT_EQ(refusal_.causes.size(), 1000U);
   EXPECT_LT(refusal_.message.size(), 200'000U);
+}
+
+TEST_F(NewPod, IsNoLongerThanAnApiServerCouldStore) {
+  const auto message = [this](std::size_t length) {
+    with(fmt::format(R"("workingDir":"/{}")", std::string(length, 'x')));
+    return refusal_.message;
+  };
+  EXPECT_THAT(message(kMaxObjectBytes), HasSubstr("Request entity too large: a pod may have "));
+  EXPECT_EQ(message(kMaxObjectBytes - 2000), "");
 }
 
 TEST_F(NewPod, IsNotTooLargeForItsDefaultsEither) {

@@ -14,6 +14,7 @@
 #include "api/object/core_types.h"
 #include "api/object/spec_difference.h"
 #include "api/object/typed_reader.h"
+#include "api/pod/pod_acceptance.h"
 #include "api/pod/pod_annotations.h"
 #include "api/pod/pod_defaults.h"
 #include "api/pod/pod_resize.h"
@@ -154,6 +155,16 @@ void check_spec_change(const json::object& old, const json::object& spec, const 
                    fmt::format("{}\n{}", kChangeable, pod_spec_difference(old, rest)));
 }
 
+// What the runtime cannot run of the new spec, but for what it could not run of the old one.
+void check_runnable(const Pod& old, const Pod& next, const PodRules& rules, FieldErrors& errors) {
+  if (!rules.node || !rules.node->unrunnable) return;
+  const std::vector<std::string> before = rules.node->unrunnable(old);
+  for (const std::string& mistake : rules.node->unrunnable(next)) {
+    if (std::find(before.begin(), before.end(), mistake) != before.end()) continue;
+    errors.refused(ErrorPath("spec"), fmt::format("pod {}: {}", display_name(next), mistake));
+  }
+}
+
 // ---- status ----
 
 void check_status(const json::object& pod, FieldErrors& errors) {
@@ -228,8 +239,10 @@ ApiResult<PodChange> prepare_pod_update(const ApiPod& old, json::object next,
     check_spec_change(old_spec, spec, rules, errors);
   }
   if (update.path == PodPath::kStatus) check_status(pod, errors);
+  if (is_new_spec && errors.empty() && made) check_runnable(old.pod(), made->pod(), rules, errors);
   if (!errors.empty()) return errors.status("Pod", look_text(pod, {"metadata", "name"}));
   if (!made) return unreadable_pod(made.error());
+  if (const auto refused = refuse_too_long(pod, old.json())) return *refused;
   if (is_new_spec) {
     for (std::string& warning : pod_warnings(pod)) warnings.push_back(std::move(warning));
   }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "api/node/node_update.h"
+#include "api/object/typed_reader.h"
 #include "api/patch/strict_fields.h"
 #include "api/pod/pod_create.h"
 
@@ -62,6 +63,39 @@ class PodChange : public testing::Test {
   bool is_same_ = false;
   bool is_new_spec_ = false;
 };
+
+TEST_F(PodChange, MayNotAskForWhatTheRuntimeCannotRun) {
+  rules_.node.emplace();
+  rules_.node->unrunnable = [](const Pod& pod) -> std::vector<std::string> {
+    const json::object& its = pod.raw.at("spec").as_object();
+    std::vector<std::string> found;
+    if (its.contains("hostUsers")) found.emplace_back("spec.hostUsers: not supported");
+    if (its.contains("activeDeadlineSeconds")) {
+      found.emplace_back("spec.activeDeadlineSeconds: not supported");
+    }
+    return found;
+  };
+  spec()["activeDeadlineSeconds"] = 9;
+  change(PodPath::kObject);
+  EXPECT_THAT(refusal_.message, HasSubstr("spec.activeDeadlineSeconds: not supported"));
+  // What was taken before may stay.
+  spec().erase("activeDeadlineSeconds");
+  old_["spec"].as_object()["hostUsers"] = false;
+  spec()["hostUsers"] = false;
+  container(0)["image"] = "i:2";
+  EXPECT_FALSE(change(PodPath::kObject).empty()) << refusal_.message;
+}
+
+TEST_F(PodChange, MayNotMakeItTooLong) {
+  container(0)["image"] = std::string(kMaxObjectBytes, 'x');
+  change(PodPath::kObject);
+  EXPECT_EQ(http_code(refusal_), 413) << refusal_.message.substr(0, 200);
+  // Too long already: other changes are possible.
+  old_["spec"].as_object()["containers"].at(0).as_object()["image"] =
+      std::string(kMaxObjectBytes, 'x');
+  container(0)["image"] = std::string(kMaxObjectBytes - 1, 'x');
+  EXPECT_FALSE(change(PodPath::kObject).empty()) << refusal_.message.substr(0, 200);
+}
 
 TEST_F(PodChange, OfNothingChangesNothing) {
   for (const PodPath path : {PodPath::kObject, PodPath::kStatus, PodPath::kResize}) {

@@ -11,6 +11,9 @@
 namespace corehold {
 namespace {
 
+// As good as for ever, and a time that can be added to any other.
+constexpr std::chrono::seconds kLongestTimeout = std::chrono::hours{24 * 365};
+
 ApiStatus bad_request(std::string message) {
   return {.reason = StatusReason::kBadRequest, .message = std::move(message)};
 }
@@ -186,7 +189,9 @@ ApiResult<WatchOptions> watch_options(const QueryParameters& query, Resource res
   WatchOptions options;
   options.selector = TRY(given_selector(query, resource));
   const auto seconds = TRY(given_number(query, "timeoutSeconds"));
-  if (seconds && *seconds > 0) options.timeout = std::chrono::seconds(*seconds);
+  if (seconds && *seconds > 0) {
+    options.timeout = std::min(std::chrono::seconds(*seconds), kLongestTimeout);
+  }
   if (auto problem = watch_match_problem(query)) return *std::move(problem);
   const std::string text = given(query, "resourceVersion");
   std::uint64_t version = 0;

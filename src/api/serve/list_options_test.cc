@@ -64,6 +64,9 @@ TEST(WatchOptionsOf, UnderstandWhereToBegin) {
   EXPECT_FALSE(options({{"resourceVersion", "4"}}).initial_events);
   EXPECT_EQ(options({{"resourceVersion", "4"}}).version, 4U);
   EXPECT_EQ(options({{"timeoutSeconds", "9"}}).timeout, std::chrono::seconds(9));
+  // A time that can be added to another, in nanoseconds too.
+  EXPECT_EQ(options({{"timeoutSeconds", "9223372036854775807"}}).timeout,
+            std::chrono::hours(24 * 365));
   EXPECT_FALSE(options({{"sendInitialEvents", "false"}, {"resourceVersionMatch", "NotOlderThan"}})
                    .initial_events);
 }

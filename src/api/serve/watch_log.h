@@ -27,7 +27,9 @@ namespace corehold {
 
 struct WatchLogLimits {
   std::size_t changes = 1024;
-  std::size_t bytes = std::size_t{8} << 20U;  // of the objects in these changes, as text
+  // Of the objects in these changes, as text: enough for all changes in the life of the largest
+  // object (kMaxObjectBytes), so that no object alone makes watchers begin anew.
+  std::size_t bytes = std::size_t{32} << 20U;
 };
 
 // One event of a watch as it is sent, with its line end. Shared: a thousand watchers of a

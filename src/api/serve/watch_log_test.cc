@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/object/typed_reader.h"
+
 namespace corehold {
 namespace {
 
@@ -175,6 +177,28 @@ TEST_F(WatchLogOf, ForgetsEarlierWhenObjectsAreLarge) {
   EXPECT_GT(small.oldest(), 15U);
   EXPECT_LT(small.oldest(), 19U);
   EXPECT_EQ(small.find("default", "a")->version(), 19U);
+}
+
+// A watcher that takes nothing meanwhile, because it is still being sent the first.
+TEST(WatchLogLimits, HoldTheWholeLifeOfTheLargestObject) {
+  WatchLog log(Resource::kPods, 10);
+  auto options = watch_options({{"resourceVersion", "10"}}, Resource::kPods);
+  ASSERT_TRUE(options);
+  Watch watch = log.watch(*options, {});
+  constexpr int kChanges = 16;  // created, scheduled, started, ready, ..., deleted
+  for (int i = 0; i < kChanges; ++i) {
+    json::object large = pod("default", "large", std::to_string(i));
+    large["padding"] = std::string(kMaxObjectBytes, 'x');
+    log.put(std::move(large), log.version() + 1);
+  }
+  int taken = 0;
+  for (bool more = true; more;) {
+    const Taken lines = log.take(watch, {});
+    ASSERT_FALSE(lines.ended) << "410 after " << taken;
+    taken += static_cast<int>(lines.lines.size());
+    more = lines.more;
+  }
+  EXPECT_EQ(taken, kChanges);
 }
 
 TEST_F(WatchLogOf, GivesNoMoreThanIsAskedForAtOnce) {

@@ -69,7 +69,9 @@ std::optional<LogEntry> parse_log_line(std::string_view line);
 struct LogQuery {
   std::optional<std::size_t> tail{};  // only so many lines, the last ones
   bool timestamps = false;
-  std::chrono::milliseconds since{};  // since the Unix epoch: no older lines; zero: all
+  std::chrono::milliseconds since{};     // since the Unix epoch: no older lines; zero: all
+  std::optional<LogStream> stream{};     // only what was written to this one; LogReader only
+  std::optional<std::uint64_t> limit{};  // only so many bytes of text; LogReader only
 };
 
 // Up to where a log was read, across rotation.

@@ -36,10 +36,6 @@ constexpr auto kLongestKillPause = std::chrono::milliseconds(20);
 constexpr int kExitTries = 10;
 constexpr std::size_t kPumpBytes = 65536;
 
-std::chrono::nanoseconds wall_clock() {
-  return std::chrono::system_clock::now().time_since_epoch();
-}
-
 void tell(std::string_view line) {
   const std::string text = fmt::format("{}\n", line);
   static_cast<void>(::send(kMonitorChannel, text.data(), text.size(), MSG_NOSIGNAL));
@@ -175,7 +171,8 @@ void Monitor::pump(const Descriptor& from, LogStream stream) {
   std::array<char, kPumpBytes> buffer{};
   const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
   if (got <= 0) return;
-  log_.write(stream, std::string_view(buffer.data(), static_cast<std::size_t>(got)), wall_clock());
+  log_.write(stream, std::string_view(buffer.data(), static_cast<std::size_t>(got)),
+             wall_now_in_nanoseconds());
 }
 
 void Monitor::reap() {
@@ -235,7 +232,7 @@ ContainerExit Monitor::wait() {
       std::max(capacity_of(out_.reader), capacity_of(error_.reader)) / kPumpBytes + 1;
   for (std::size_t round = 0; round < rounds && serve(0); ++round) {
   }
-  log_.finish(wall_clock());
+  log_.finish(wall_now_in_nanoseconds());
   ContainerExit exit{.finished_at = wall_now()};
   if (WIFSIGNALED(*status_)) {
     exit.signal = WTERMSIG(*status_);

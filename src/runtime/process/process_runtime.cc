@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "runtime/process/process_runtime_entry.h"
+#include "sys/clock.h"
 #include "sys/process/container_mark.h"
 
 namespace corehold {
@@ -30,10 +31,7 @@ Placement placement_of_client(Placement placement) {
   return placement;
 }
 
-milliseconds wall_millis() {
-  return std::chrono::duration_cast<milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-}
+milliseconds wall_millis() { return wall_now(); }
 
 ProcessRuntime::ProcessRuntime(asio::io_context& loop, ProcessRuntimeOptions options,
                                std::unique_ptr<Confinement> confinement, RuntimeEvents& events)

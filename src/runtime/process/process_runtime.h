@@ -49,7 +49,7 @@ class ProcessRuntime : public Runner {
   void place_shared(const CpuSet& cpus, const std::set<ContainerRef>& members,
                     Done<void> done) override;
   void write_podinfo(const Pod& pod, const AssignedByContainer& assigned, Done<void> done) override;
-  std::vector<std::string> mistakes(const Pod& pod) const override { return mistakes_of(pod); }
+  std::vector<std::string> mistakes(const Pod& pod) const override { return unrunnable_of(pod); }
   void start(const Start& start, Done<Started> done) override;
   void stop(const ContainerRef& container, std::chrono::milliseconds grace,
             Done<void> done) override;

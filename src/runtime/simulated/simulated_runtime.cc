@@ -17,6 +17,7 @@
 #include "pod/pod_json.h"
 #include "runtime/container_directory.h"
 #include "runtime/manifest.h"
+#include "sys/clock.h"
 #include "sys/file/file.h"
 #include "sys/process/process.h"
 
@@ -30,10 +31,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kKillAgain{10'000};
 constexpr milliseconds kLongestGrace = std::chrono::hours{24 * 365};
 
-milliseconds wall_millis() {
-  return std::chrono::duration_cast<milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-}
+milliseconds wall_millis() { return wall_now(); }
 
 // When a command ends by itself, and with which code.
 struct Fate {

@@ -36,6 +36,7 @@ class SimulatedRuntime : public Runner {
   void place_shared(const CpuSet& cpus, const std::set<ContainerRef>& members,
                     Done<void> done) override;
   void write_podinfo(const Pod& pod, const AssignedByContainer& assigned, Done<void> done) override;
+  // Nothing runs here, so fields that no process would have the effect of are let pass.
   std::vector<std::string> mistakes(const Pod& pod) const override { return mistakes_of(pod); }
   void start(const Start& start, Done<Started> done) override;
   void stop(const ContainerRef& container, std::chrono::milliseconds grace,

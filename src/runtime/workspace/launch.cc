@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/workspace/launch.h"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "pod/pod_json.h"
 #include "runtime/workspace/expand.h"
 #include "runtime/workspace/field_reader.h"
+#include "runtime/workspace/pod_fields.h"
 #include "runtime/workspace/pod_files.h"
 #include "runtime/workspace/pod_spec.h"
 #include "runtime/workspace/pod_value.h"
@@ -31,6 +33,13 @@ Result<Variables> add_environment(const ContainerSpec& spec, const Pod& pod,
     launch.environment.emplace_back(entry.name, value);
   }
   return variables;
+}
+
+// Whether a mistake is of this field or of a field in it.
+bool is_about(std::string_view mistake, std::string_view path) {
+  if (!mistake.starts_with(path) || mistake.size() == path.size()) return false;
+  const char next = mistake[path.size()];
+  return next == ':' || next == '.' || next == '[';
 }
 
 bool is_inside(std::string_view path, const std::string& root) {
@@ -72,6 +81,18 @@ Result<Mount> mount_of(const MountSpec& mount, const VolumeSpec& volume, const P
 }  // namespace
 
 std::vector<std::string> mistakes_of(const Pod& pod) { return read_spec(pod).mistakes; }
+
+std::vector<std::string> unrunnable_of(const Pod& pod) {
+  std::vector<std::string> found = mistakes_of(pod);
+  const std::vector<std::string> mistakes = found;
+  for (std::string& unsupported : unsupported_fields(pod)) {
+    const bool is_told = std::any_of(mistakes.begin(), mistakes.end(), [&](std::string_view told) {
+      return is_about(unsupported, told.substr(0, told.find(": ")));
+    });
+    if (!is_told) found.push_back(std::move(unsupported));
+  }
+  return found;
+}
 
 Result<Launch> make_launch(const Pod& pod, std::string_view container, int attempt,
                            const LaunchContext& context) {

@@ -34,6 +34,11 @@ struct LaunchContext {
 // environment. Empty for a pod that can be started. For use when a pod is created.
 std::vector<std::string> mistakes_of(const Pod& pod);
 
+// The same, and the fields that would have no effect although somebody relies on them
+// (unsupported_fields() of pod_fields.h). For use when a pod is created that is to run: a pod that
+// was accepted once is started whatever this says.
+std::vector<std::string> unrunnable_of(const Pod& pod);
+
 // REQUIRES: mistakes_of(pod) is empty. The placement is left for the caller to fill in. Fails
 // with kNotFound for a container the pod does not have.
 Result<Launch> make_launch(const Pod& pod, std::string_view container, int attempt,

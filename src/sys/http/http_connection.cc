@@ -30,7 +30,10 @@ constexpr std::string_view kPlainHttpOverTls =
 }  // namespace
 
 HttpConnection::HttpConnection(Socket socket, std::shared_ptr<HttpShared> server)
-    : socket_(std::move(socket)), server_(std::move(server)), timer_(socket_.get_executor()) {}
+    : socket_(std::move(socket)),
+      server_(std::move(server)),
+      timer_(socket_.get_executor()),
+      is_authenticated_(server_->options.tls == nullptr) {}
 
 void HttpConnection::start() {
   server_->connections.insert(shared_from_this());
@@ -39,6 +42,7 @@ void HttpConnection::start() {
     return await_request();
   }
   enter(Stage::kHandshake);
+  advance(HttpStep::kSilent);
   expire_in(limits().header);
   wait_to_read();
 }
@@ -50,15 +54,45 @@ void HttpConnection::turn_away(int status, const std::string& message) {
 }
 
 void HttpConnection::enter(Stage stage) {
-  const auto is_quiet = [](Stage each) {
-    return each == Stage::kHandshake || each == Stage::kIdle || each == Stage::kHeader ||
-           each == Stage::kLinger;
-  };
-  if (is_quiet(stage_) && !is_quiet(stage)) server_->quiet.erase(quiet_place_);
-  if (!is_quiet(stage_) && is_quiet(stage)) {
-    quiet_place_ = server_->quiet.insert(server_->quiet.end(), this);
-  }
   stage_ = stage;
+  keep_place();
+}
+
+// In the server's list of quiet connections, or out of it.
+void HttpConnection::keep_place() {
+  const bool is_quiet = is_authenticated_ && (stage_ == Stage::kIdle || stage_ == Stage::kHeader ||
+                                              stage_ == Stage::kLinger);
+  if (is_quiet == quiet_place_.has_value()) return;
+  if (is_quiet) {
+    quiet_place_ = server_->quiet.insert(server_->quiet.end(), this);
+  } else {
+    server_->quiet.erase(*std::exchange(quiet_place_, std::nullopt));
+  }
+}
+
+void HttpConnection::advance(HttpStep step) {
+  leave_step();
+  auto& others = server_->unauthenticated.at(static_cast<std::size_t>(step));
+  while (others.size() >= server_->most().each_step) others.front()->lose();
+  step_ = step;
+  step_place_ = others.insert(others.end(), this);
+}
+
+void HttpConnection::leave_step() {
+  if (!step_) return;
+  server_->unauthenticated.at(static_cast<std::size_t>(*step_)).erase(step_place_);
+  step_.reset();
+}
+
+// From now on it counts among the authenticated connections; false: there are too many of them.
+bool HttpConnection::authenticate() {
+  if (is_authenticated_) return true;
+  const std::size_t most = server_->most().authenticated;
+  if (server_->authenticated() >= most && !server_->drop_quiet()) return false;
+  leave_step();
+  is_authenticated_ = true;
+  keep_place();
+  return true;
 }
 
 void HttpConnection::expire_in(std::chrono::seconds time) {
@@ -68,7 +102,7 @@ void HttpConnection::expire_in(std::chrono::seconds time) {
 }
 
 void HttpConnection::expire_after_bytes(std::uint64_t bytes) {
-  expire_in(limits().idle + std::chrono::seconds(bytes / limits().least_bytes_per_second));
+  expire_in(patience() + std::chrono::seconds(bytes / limits().least_bytes_per_second));
 }
 
 void HttpConnection::keep_time() {
@@ -149,14 +183,19 @@ void HttpConnection::shake() {
   // Only at the very beginning: in the middle of a record there may be any byte.
   if (!channel_ && has_plain_http()) {
     channel_ = plain_channel(socket_.native_handle());
+    advance(HttpStep::kHandshake);
     enter(Stage::kBusy);
     begun_ = complete_ = is_unread_ = true;
     return send(std::string(kPlainHttpOverTls));
   }
   // Not before there is something to read: a peer that says nothing costs little.
-  if (!channel_) channel_ = server_->options.tls->accept(socket_.native_handle());
+  if (!channel_) {
+    channel_ = server_->options.tls->accept(socket_.native_handle());
+    advance(HttpStep::kHandshake);
+  }
   switch (channel_->handshake().outcome) {
     case Outcome::kDone:
+      advance(HttpStep::kRequest);
       return await_request();
     case Outcome::kWaitToRead:
       return wait_to_read();
@@ -170,7 +209,7 @@ void HttpConnection::shake() {
 
 void HttpConnection::await_request() {
   enter(Stage::kIdle);
-  expire_in(limits().idle);
+  expire_in(patience());
   if (!ahead_.empty()) return take("");
   ahead_ = std::string();  // the memory, too
   go_on_reading();
@@ -243,6 +282,7 @@ void HttpConnection::drop() {
   if (stage_ == Stage::kOver) return;
   const auto self = shared_from_this();  // the server lets go of it
   enter(Stage::kOver);
+  leave_step();
   // What they hold may come back here when it goes: last of all.
   const std::function<void()> gone = std::exchange(gone_, nullptr);
   const std::function<void()> sent = std::exchange(sent_, nullptr);

@@ -4,6 +4,7 @@
 // another, each in an exchange of its own. Only http_server.cc uses this.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,16 +30,32 @@ namespace corehold {
 
 class HttpConnection;
 
+// How far a peer over TLS that is not authenticated has come.
+enum class HttpStep { kSilent, kHandshake, kRequest };
+inline constexpr std::size_t kHttpSteps = 3;
+
 // What the connections need of the server, and it of them.
 struct HttpShared {
   HttpServerOptions options{};
   // Owned here until they are dropped, for nobody else holds one that waits for its answer.
   std::set<std::shared_ptr<HttpConnection>> connections{};
-  // Those with no request under way, the one that has been so for longest first.
+  // Authenticated ones with no request under way, the one that has been so for longest first.
   std::list<HttpConnection*> quiet{};
+  // Those that are not authenticated, by step; in each the one that came into it first is first.
+  std::array<std::list<HttpConnection*>, kHttpSteps> unauthenticated{};
   std::vector<char> scratch = std::vector<char>(std::size_t{16} << 10U);  // for what is read
   std::uint64_t body_bytes = 0;  // of requests that come in
   bool closed = false;
+
+  // How many connections there may be.
+  struct Most {
+    std::size_t authenticated = 0;
+    std::size_t each_step = 0;  // of those that are not
+  };
+  Most most() const;
+  std::size_t authenticated() const;
+  // Lets go of the authenticated connection that has asked nothing for longest. False: all have.
+  bool drop_quiet();
 };
 
 class HttpConnection final : public std::enable_shared_from_this<HttpConnection> {
@@ -78,6 +96,13 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   bool is_reading() const { return stage_ == Stage::kHeader || stage_ == Stage::kBody; }
   bool is_chunked() const { return version_ >= 11; }
   void enter(Stage stage);
+  void keep_place();
+  void advance(HttpStep step);
+  void leave_step();
+  bool authenticate();
+  std::chrono::seconds patience() const {
+    return is_authenticated_ ? limits().idle : limits().header;
+  }
   void expire_in(std::chrono::seconds time);
   void expire_after_bytes(std::uint64_t bytes);
   void keep_time();
@@ -115,11 +140,13 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   std::unique_ptr<Channel> channel_{};
-  std::list<HttpConnection*>::iterator quiet_place_{};  // while the stage is a quiet one
-  std::unique_ptr<Parser> parser_{};                    // while a request comes in
-  std::unique_ptr<HttpRequest> coming_{};               // once its header is there
-  std::uint64_t counted_body_ = 0;                      // in the server's body_bytes
-  std::string ahead_{};                                 // read, but not used yet
+  std::optional<std::list<HttpConnection*>::iterator> quiet_place_{};  // in the server's `quiet`
+  std::optional<HttpStep> step_{};                     // while it is not authenticated
+  std::list<HttpConnection*>::iterator step_place_{};  // there
+  std::unique_ptr<Parser> parser_{};                   // while a request comes in
+  std::unique_ptr<HttpRequest> coming_{};              // once its header is there
+  std::uint64_t counted_body_ = 0;                     // in the server's body_bytes
+  std::string ahead_{};                                // read, but not used yet
   std::function<void()> gone_{};
   std::function<void()> sent_{};
   std::deque<std::string> waiting_{};  // pieces to be sent
@@ -128,6 +155,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::size_t lingered_ = 0;  // bytes thrown away since all was said
   unsigned version_ = 11;
   Stage stage_ = Stage::kNew;
+  bool is_authenticated_;
   bool keep_alive_ = false;
   bool is_head_ = false;
   bool is_unread_ = false;  // some of the request has not been read

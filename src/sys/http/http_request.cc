@@ -140,11 +140,19 @@ void HttpConnection::have_header() {
                   .authorization = std::string(message[http::field::authorization]),
                   .user_agent = std::string(message[http::field::user_agent]),
                   .if_none_match = std::string(message[http::field::if_none_match]),
+                  .has_body = !parser_->is_done(),
                   .peer = over_tls ? Peer{} : peer_of(socket_.native_handle()),
                   .over_tls = over_tls});
-  if (server_->options.gate) {
-    if (auto refusal = server_->options.gate(*coming_)) return refuse(*std::move(refusal));
+  HttpAdmission admission;
+  if (server_->options.gate) admission = server_->options.gate(*coming_);
+  if (!admission.is_authenticated && !admission.refusal && coming_->has_body) {
+    return complain(401, "a request without credentials must not have a body");
   }
+  if (admission.is_authenticated && !authenticate()) {
+    return complain(503, fmt::format("{} connections are open, the most there may be",
+                                     server_->authenticated()));
+  }
+  if (admission.refusal) return refuse(*std::move(admission.refusal));
   const auto length = parser_->content_length();
   if (length && *length > limits().body_bytes) return unreadable(http::error::body_limit);
   parser_->body_limit(limits().body_bytes);

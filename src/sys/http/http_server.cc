@@ -57,16 +57,6 @@ void set_up_tcp(int fd) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 4);
 }
 
-// As many as asked for, but most of the files that this process may open are left for other
-// uses: a node that cannot open any more can do nothing at all.
-std::size_t most_connections(const HttpLimits& limits) {
-  const auto asked = static_cast<std::size_t>(limits.connections);
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return asked;
-  const std::size_t spare = files.rlim_cur > kOtherFiles ? files.rlim_cur - kOtherFiles : 0;
-  return std::min(asked, std::max(kFewestConnections, spare / 3));
-}
-
 class Listener final : public HttpServer {
  public:
   Listener(asio::io_context& loop, HttpServerOptions options)
@@ -187,23 +177,25 @@ class Listener final : public HttpServer {
     });
   }
 
-  // Lets go of the connection that has asked nothing for longest.
+  // Lets go of the oldest connection that is not authenticated, else of a quiet one.
   bool make_room() {
-    if (shared_->quiet.empty()) return false;
-    shared_->quiet.front()->drop();
-    return true;
+    for (const auto& step : shared_->unauthenticated) {
+      if (step.empty()) continue;
+      step.front()->drop();
+      return true;
+    }
+    return shared_->drop_quiet();
   }
 
   void take(HttpConnection::Socket socket) {
     close_on_exec(socket.native_handle());
-    const std::size_t most = most_connections(shared_->options.limits);
-    if (shared_->connections.size() >= most) make_room();
-    const std::size_t open = shared_->connections.size();
     const bool is_tls = shared_->options.tls != nullptr;
-    // A handshake only to say no is not worth it.
-    if (open >= most && is_tls) return;
     if (is_tls) set_up_tcp(socket.native_handle());
     const auto connection = std::make_shared<HttpConnection>(std::move(socket), shared_);
+    if (is_tls) return connection->start();  // whether there is room turns out when it asks
+    const std::size_t most = shared_->most().authenticated;
+    if (shared_->connections.size() >= most) shared_->drop_quiet();
+    const std::size_t open = shared_->connections.size();
     if (open < most) return connection->start();
     connection->turn_away(503, fmt::format("{} connections are open, the most there may be", open));
   }
@@ -216,6 +208,34 @@ class Listener final : public HttpServer {
 };
 
 }  // namespace
+
+// As many as asked for, but most of the files that this process may open are left for other
+// uses: a node that cannot open any more can do nothing at all.
+HttpShared::Most HttpShared::most() const {
+  auto all = static_cast<std::size_t>(options.limits.connections);
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+    const std::size_t spare = files.rlim_cur > kOtherFiles ? files.rlim_cur - kOtherFiles : 0;
+    all = std::min(all, std::max(kFewestConnections, spare / 3));
+  }
+  if (!options.tls) return {.authenticated = all};
+  const std::size_t each_step =
+      std::clamp<std::size_t>(all / 8, 1, static_cast<std::size_t>(options.limits.unauthenticated));
+  const std::size_t others = kHttpSteps * each_step;
+  return {.authenticated = all > others ? all - others : 1, .each_step = each_step};
+}
+
+std::size_t HttpShared::authenticated() const {
+  std::size_t others = 0;
+  for (const auto& step : unauthenticated) others += step.size();
+  return connections.size() - others;
+}
+
+bool HttpShared::drop_quiet() {
+  if (quiet.empty()) return false;
+  quiet.front()->drop();
+  return true;
+}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(asio::io_context& loop,
                                                        HttpServerOptions options) {

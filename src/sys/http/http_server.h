@@ -3,7 +3,8 @@
 // HTTP/1.1 on the loop of its owner, over a Unix socket or over TCP with TLS: requests in,
 // answers out, whole or as a stream. What peers send cannot throw, grow without bound or
 // keep a connection for ever, and connections that ask nothing never stand in the way of
-// new ones. Boost.Beast reads the messages.
+// new ones. Over TLS a peer that is not authenticated has no body read and shares no limit
+// with those that are. Boost.Beast reads the messages.
 #pragma once
 
 #include <sys/types.h>
@@ -28,14 +29,19 @@ class TlsContext;
 
 struct HttpLimits {
   std::uint32_t header_bytes = 16U << 10U;
-  std::uint64_t body_bytes = std::uint64_t{8} << 20U;
+  std::uint64_t body_bytes = std::uint64_t{3} << 20U;
   std::uint64_t all_bodies_bytes = std::uint64_t{64} << 20U;  // of requests that come in
   std::size_t stream_bytes = std::size_t{4} << 20U;           // not yet taken by the peer
   int connections = 4096;  // fewer if this process may not open three times as many files
+  // Of `connections`, over TLS: at most so many (and an eighth) for peers that have not been
+  // authenticated, in each of the steps before that: silent, handshake, request. One more in a
+  // step takes the place of the oldest connection of that step, and never of an authenticated one.
+  int unauthenticated = 256;
   // Deadlines for the whole of each, however slowly it comes; not for answers in pieces.
   std::chrono::seconds header{10};  // and for a handshake
   std::chrono::seconds idle{60};    // between requests; also for a body or a whole answer, and
-                                    // more for the time that its bytes need at this rate:
+                                    // more for the time that its bytes need at this rate. For a
+                                    // peer that is not authenticated `header` is in its place.
   std::uint64_t least_bytes_per_second = std::uint64_t{64} << 10U;
 };
 
@@ -56,6 +62,7 @@ struct HttpRequest {
   std::string user_agent{};
   std::string if_none_match{};
   std::string body{};
+  bool has_body = false;  // known before the body is there
   Peer peer{};
   bool over_tls = false;  // so from anywhere, and there is no `peer`
 };
@@ -67,6 +74,15 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body{};
   HttpHeaders headers{};  // beside those that follow from the above
+};
+
+// What the gate says of a request when its header is there.
+struct HttpAdmission {
+  // Answered in place of the handler's answer; the body is not read.
+  std::optional<HttpResponse> refusal{};
+  // A request that is let in without authentication must not have a body: it is refused with
+  // 401 if it has. The connection keeps the limits of `HttpLimits::unauthenticated`.
+  bool is_authenticated = true;
 };
 
 // One request waiting for its answer. Call answer() once, or begin(), write() any number
@@ -105,9 +121,8 @@ struct HttpServerOptions {
   std::string address{};                    // for TCP: "127.0.0.1:10270"; port 0: one that is free
   std::shared_ptr<const TlsContext> tls{};  // for TCP; shared with the connections
   HttpLimits limits{};
-  // Asked as soon as the header is there: an answer refuses the request, and its body is
-  // not read. May be empty.
-  std::function<std::optional<HttpResponse>(const HttpRequest&)> gate{};
+  // Asked as soon as the header is there. May be empty: all requests are authenticated then.
+  std::function<HttpAdmission(const HttpRequest&)> gate{};
   std::function<void(HttpExchangePtr)> handler{};
   // What is sent for a request that cannot be read: a response for a status and a message.
   std::function<HttpResponse(int, const std::string&)> complaint{};

@@ -86,7 +86,7 @@ class HttpServerTest : public testing::Test {
   boost::asio::io_context loop_;
   std::string directory_;
   HttpLimits limits_{.header_bytes = 1024, .body_bytes = 2000, .stream_bytes = 100'000};
-  std::function<std::optional<HttpResponse>(const HttpRequest&)> gate_;
+  std::function<HttpAdmission(const HttpRequest&)> gate_;
   std::unique_ptr<HttpServer> server_;
   HttpExchangePtr kept_;
   int gone_ = 0;
@@ -243,9 +243,10 @@ TEST_F(HttpServerTest, ShowsItsRefusalToAPeerThatStillSends) {
 }
 
 TEST_F(HttpServerTest, AsksTheGateBeforeItReadsTheBody) {
-  gate_ = [](const HttpRequest& request) -> std::optional<HttpResponse> {
-    if (request.authorization == "Bearer right") return std::nullopt;
-    return HttpResponse{.status = 401, .body = "who are you"};
+  gate_ = [](const HttpRequest& request) -> HttpAdmission {
+    if (request.authorization == "Bearer right") return {};
+    return {.refusal = HttpResponse{.status = 401, .body = "who are you"},
+            .is_authenticated = false};
   };
   start();
   RawClient peer = client();

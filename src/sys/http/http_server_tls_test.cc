@@ -4,9 +4,13 @@
 // http_server_test.cc.
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,6 +47,7 @@ class HttpServerTls : public testing::Test {
     return {.address = "127.0.0.1:0",
             .tls = std::make_shared<TlsContext>(*std::move(tls)),
             .limits = limits_,
+            .gate = gate_,
             .handler = [this](const HttpExchangePtr& exchange) { handle(exchange); },
             .complaint =
                 [](int status, const std::string& message) {
@@ -89,6 +94,7 @@ class HttpServerTls : public testing::Test {
   boost::asio::io_context loop_;
   TlsContext trust_ = *TlsContext::for_client(pki().authority.certificate);
   HttpLimits limits_{.header_bytes = 1024, .body_bytes = 200'000, .stream_bytes = 100'000};
+  std::function<HttpAdmission(const HttpRequest&)> gate_{};
   std::unique_ptr<HttpServer> server_;
   std::uint16_t port_ = 0;
   HttpExchangePtr kept_;
@@ -170,6 +176,146 @@ TEST_F(HttpServerTls, LetsAHalfHandshakeGiveWay) {
   ASSERT_TRUE(peer.shake_hands()) << peer.trouble();
   ASSERT_TRUE(peer.send("GET /1 HTTP/1.1\r\n\r\n"));
   EXPECT_NE(peer.receive("over TLS").find("GET /1"), std::string::npos);
+}
+
+// Few connections: 20 of peers with a token, and 4 in each step of others.
+class HttpServerTlsStrangers : public HttpServerTls {
+ protected:
+  void SetUp() override {
+    limits_.connections = 32;
+    limits_.unauthenticated = 4;
+    limits_.all_bodies_bytes = 300'000;
+    gate_ = [](const HttpRequest& request) -> HttpAdmission {
+      if (request.authorization == "Bearer right") return {};
+      if (request.target == "/healthz") return {.is_authenticated = false};
+      return {.refusal = HttpResponse{.status = 401, .body = "who are you"},
+              .is_authenticated = false};
+    };
+    start();
+  }
+
+  // A connection that says this, if TLS is wanted after the handshake.
+  RawClient& stranger(std::string_view text) {
+    strangers_.push_back(std::make_unique<RawClient>(loop_, connect_tcp(port_), trust_));
+    RawClient& peer = *strangers_.back();
+    EXPECT_TRUE(peer.shake_hands()) << peer.trouble();
+    EXPECT_TRUE(peer.send(text)) << peer.trouble();
+    turn();
+    return peer;
+  }
+  RawClient& silent_stranger(std::string_view text) {
+    strangers_.push_back(std::make_unique<RawClient>(loop_, connect_tcp(port_)));
+    EXPECT_TRUE(strangers_.back()->send(text));
+    turn();
+    return *strangers_.back();
+  }
+  std::string ask(RawClient& peer, std::string_view line, std::string_view more = "") {
+    if (!peer.send(fmt::format("{} HTTP/1.1\r\nAuthorization: Bearer right\r\n{}", line, more))) {
+      return "";
+    }
+    return peer.receive("over TLS");
+  }
+  void expect_served() {
+    RawClient peer = client();
+    ASSERT_TRUE(peer.shake_hands()) << peer.trouble();
+    const std::string body = "Content-Length: 150000\r\n\r\n" + std::string(150'000, 'x');
+    EXPECT_NE(ask(peer, "POST /p", body).find("POST /p 150000"), std::string::npos);
+  }
+
+  std::vector<std::unique_ptr<RawClient>> strangers_;
+  std::vector<HttpExchangePtr> streams_;
+};
+
+TEST_F(HttpServerTlsStrangers, HaveNoBodyRead) {
+  for (const char* more :
+       {"Content-Length: 150000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nffff\r\n",
+        "Content-Length: 9\r\nExpect: 100-continue\r\n\r\n"}) {
+    for (const char* version : {"HTTP/1.1", "HTTP/1.0"}) {
+      RawClient& peer = stranger(fmt::format("POST /healthz {}\r\n{}", version, more));
+      const std::string answer = peer.receive("\r\n\r\n");
+      EXPECT_NE(answer.find(" 401 "), std::string::npos) << answer;
+      EXPECT_EQ(answer.find("100 Continue"), std::string::npos) << answer;
+    }
+  }
+  RawClient& peer = stranger("GET /healthz HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_NE(peer.receive("over TLS").find("GET /healthz 0"), std::string::npos);
+}
+
+TEST_F(HttpServerTlsStrangers, DoNotUseUpWhatBodiesMayTakeTogether) {
+  for (int i = 0; i < 8; ++i) {
+    stranger("POST /healthz HTTP/1.1\r\nContent-Length: 150000\r\n\r\n" +
+             std::string(100'000, 'x'));
+  }
+  expect_served();
+}
+
+TEST_F(HttpServerTlsStrangers, KeepNobodyWithATokenOut) {
+  RawClient first = client();
+  ASSERT_TRUE(first.shake_hands()) << first.trouble();
+  ASSERT_NE(ask(first, "GET /1", "\r\n").find("GET /1"), std::string::npos);
+  RawClient streaming = client();
+  ASSERT_TRUE(streaming.shake_hands()) << streaming.trouble();
+  ASSERT_TRUE(streaming.send("GET /stream HTTP/1.1\r\nAuthorization: Bearer right\r\n\r\n"));
+  ASSERT_TRUE(comes_true([this] { return kept_ != nullptr; }));
+  for (int i = 0; i < 30; ++i) {
+    silent_stranger("");
+    silent_stranger("\x16\x03\x01");
+    stranger("");
+    stranger("GET /healthz HTTP/1.1\r\nX: ");
+    stranger("GET /healthz HTTP/1.1\r\n\r\n");
+    stranger("GET /pods HTTP/1.1\r\n\r\n");
+    stranger("POST /healthz HTTP/1.1\r\nContent-Length: 10\r\n\r\n");
+  }
+  expect_served();
+  EXPECT_NE(ask(first, "GET /2", "\r\n").find("GET /2"), std::string::npos)
+      << "a quiet peer with a token was let go for strangers";
+  EXPECT_EQ(gone_, 0);
+  int open = 0;
+  for (auto& peer : strangers_) {
+    char byte = 0;
+    const auto got = ::recv(peer->descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN) ++open;
+  }
+  EXPECT_LE(open, 12) << "four in each step";
+}
+
+TEST_F(HttpServerTlsStrangers, DoNotPushEachOtherOutOfAnotherStep) {
+  RawClient& polite = stranger("");
+  for (int i = 0; i < 30; ++i) {
+    silent_stranger("");
+    silent_stranger("\x16\x03\x01");
+  }
+  ASSERT_TRUE(polite.send("GET /healthz HTTP/1.1\r\n\r\n"));
+  EXPECT_NE(polite.receive("over TLS").find("GET /healthz"), std::string::npos);
+}
+
+TEST_F(HttpServerTlsStrangers, AreKeptForAShortTimeOnly) {
+  limits_.header = 0s;
+  limits_.idle = 600s;
+  start();
+  RawClient peer = client();
+  // Whether the handshake is in time or not, nothing comes after it.
+  static_cast<void>(peer.shake_hands());
+  peer.receive();
+  EXPECT_TRUE(peer.closed());
+}
+
+TEST_F(HttpServerTlsStrangers, ShareNoLimitWithPeersThatHaveAToken) {
+  std::vector<std::unique_ptr<RawClient>> known;
+  for (int i = 0; i < 20; ++i) {
+    known.push_back(std::make_unique<RawClient>(loop_, connect_tcp(port_), trust_));
+    ASSERT_TRUE(known.back()->shake_hands());
+    ASSERT_TRUE(known.back()->send("GET /stream HTTP/1.1\r\nAuthorization: Bearer right\r\n\r\n"));
+    ASSERT_NE(known.back()->receive("\r\n\r\n").find(" 200 "), std::string::npos);
+    streams_.push_back(std::exchange(kept_, nullptr));
+  }
+  RawClient one_more = client();
+  ASSERT_TRUE(one_more.shake_hands()) << one_more.trouble();
+  ASSERT_TRUE(one_more.send("GET /1 HTTP/1.1\r\nAuthorization: Bearer right\r\n\r\n"));
+  EXPECT_NE(one_more.receive("may be").find(" 503 "), std::string::npos);
+  RawClient& health = stranger("GET /healthz HTTP/1.1\r\n\r\n");
+  EXPECT_NE(health.receive("over TLS").find("GET /healthz"), std::string::npos);
+  streams_.clear();
 }
 
 TEST_F(HttpServerTls, StreamsAndTellsWhenAPeerGoes) {
