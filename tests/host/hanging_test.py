@@ -46,10 +46,14 @@ class AHostPathThatHangs(NodeTest):
                    "the CPUs are shared again")
         self.assertNotEqual(self.node.pod("stuck")["status"]["phase"], "Running")
 
+    # By itself it goes when the start is given up, after a minute.
     def test_does_not_keep_the_pod_from_being_deleted(self):
         pids = self.node.pids(self.uid)
         born = {pid: start_time(pid) for pid in pids}
         self.node.delete("stuck", grace=0)
+        self.node.create(pod("other", SLEEP))
+        self.node.running("other")
+        self.hanging.release()
         self.node.gone("stuck")
         for pid, when in born.items():
             self.assertNotEqual(start_time(pid), when, "its process is left")
