@@ -338,7 +338,7 @@ class Agent final : public ShellListener, public RuntimeEvents {
 
   // Removes the files of pods that no longer exist. Not after a store was moved aside: the
   // operator may put it back, and its pods with it.
-  void sweep(const std::vector<SeenContainer>& found) const {
+  void sweep(const std::vector<SeenContainer>& found) {
     const auto names = entries_of(settings_.root);
     if (settings_.machine != Machine::kThis || !names) return;
     if (std::any_of(names->begin(), names->end(), [](const std::string& name) {
@@ -349,9 +349,9 @@ class Agent final : public ShellListener, public RuntimeEvents {
     std::set<std::string> known;
     for (const PodRecord& record : pods_) known.insert(record.pod.uid);
     for (const SeenContainer& container : found) known.insert(container.container.pod);
-    for (const std::string& uid :
-         sweep_pod_files(settings_.root, known, Launcher(settings_.launcher))) {
-      log_.info("files of a pod that is not known any more are removed", {{"uid", uid}});
+    for (const std::string& uid : unknown_pod_files(settings_.root, known)) {
+      log_.info("removing the files of a pod that is not known any more", {{"uid", uid}});
+      shell_.remove_pod_files(uid);
     }
   }
 

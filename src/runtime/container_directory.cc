@@ -102,6 +102,17 @@ Mount mount_from_json(const json::object& object) {
           .may_create = flag_in(object, "mayCreate")};
 }
 
+json::object host_path_to_json(const HostPath& host) {
+  return {{"volume", host.volume}, {"path", host.path}, {"type", host.type}, {"root", host.root}};
+}
+
+HostPath host_path_from_json(const json::object& object) {
+  return {.volume = text_in(object, "volume"),
+          .path = text_in(object, "path"),
+          .type = text_in(object, "type"),
+          .root = text_in(object, "root")};
+}
+
 json::object launch_to_json(const Launch& launch) {
   json::object object{
       {"pod", launch.container.pod}, {"container", launch.container.container},
@@ -125,6 +136,9 @@ json::object launch_to_json(const Launch& launch) {
   json::array mounts;
   for (const Mount& mount : launch.mounts) mounts.emplace_back(mount_to_json(mount));
   object["mounts"] = std::move(mounts);
+  json::array host_paths;
+  for (const HostPath& host : launch.host_paths) host_paths.emplace_back(host_path_to_json(host));
+  if (!host_paths.empty()) object["hostPaths"] = std::move(host_paths);
   return object;
 }
 
@@ -157,6 +171,9 @@ Result<Launch> launch_from_json(const json::object& object) {
   }
   for (const json::value& mount : array_in(object, "mounts")) {
     if (mount.is_object()) launch.mounts.push_back(mount_from_json(mount.get_object()));
+  }
+  for (const json::value& host : array_in(object, "hostPaths")) {
+    if (host.is_object()) launch.host_paths.push_back(host_path_from_json(host.get_object()));
   }
   return launch;
 }
@@ -261,7 +278,11 @@ void ContainerDirectory::sweep(const std::string& root) {
   const auto names = entries_of(top);
   if (!names) return;
   for (const std::string& name : *names) {
-    if (name.starts_with(kAside)) static_cast<void>(remove_tree(fmt::format("{}/{}", top, name)));
+    const std::string path = fmt::format("{}/{}", top, name);
+    if (name.starts_with(kAside)) static_cast<void>(remove_tree(path));
+    // Of a pod whose last container was removed in the moment before this; fails unless it is
+    // empty.
+    if (is_name(name)) static_cast<void>(::rmdir(path.c_str()));
   }
 }
 

@@ -45,8 +45,8 @@ class ContainerDirectory {
   // Every container there is a directory of.
   static Result<std::vector<ContainerRef>> all(const std::string& root);
 
-  // Removes what remove() and make() had put aside when they were interrupted. What cannot be
-  // removed stays.
+  // Removes what remove() and make() had put aside when they were interrupted, and directories of
+  // pods without containers. What cannot be removed stays.
   static void sweep(const std::string& root);
 
   const std::string& path() const { return path_; }

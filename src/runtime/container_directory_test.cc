@@ -33,26 +33,28 @@ class Directory : public testing::Test {
 };
 
 TEST_F(Directory, KeepsALaunch) {
-  Launch launch{.container = {"u", "main"},
-                .attempt = 3,
-                .command = {"/bin/x", "a b", ""},
-                .environment = {{"A", "1"}, {"B", "\n\"x"}},
-                .working_directory = "/srv",
-                .user = 0,
-                .group = 5,
-                .groups = {6, 7},
-                .mounts = {{.source = "/s", .target = "/t", .read_only = true, .sub_path = "p"},
-                           {.source = "/v", .target = "/w", .may_create = true}},
-                .log_path = "/l",
-                .manifest = R"({"kind":"Pod"})",
-                .placement = {.cpus = *CpuSet::parse("1-3"),
-                              .mems = *NodeSet::parse("0"),
-                              .limits = {.cpu_shares = 1024,
-                                         .quota = 500,
-                                         .memory_limit = std::int64_t{5} << 30}},
-                .attached = 11,
-                .attached_to = 12,
-                .no_new_privileges = true};
+  Launch launch{
+      .container = {"u", "main"},
+      .attempt = 3,
+      .command = {"/bin/x", "a b", ""},
+      .environment = {{"A", "1"}, {"B", "\n\"x"}},
+      .working_directory = "/srv",
+      .user = 0,
+      .group = 5,
+      .groups = {6, 7},
+      .mounts = {{.source = "/s", .target = "/t", .read_only = true, .sub_path = "p"},
+                 {.source = "/v", .target = "/w", .may_create = true}},
+      .host_paths = {{.volume = "v of pod d/p", .path = "/s", .type = "File", .root = "/r"}},
+      .log_path = "/l",
+      .manifest = R"({"kind":"Pod"})",
+      .placement = {.cpus = *CpuSet::parse("1-3"),
+                    .mems = *NodeSet::parse("0"),
+                    .limits = {.cpu_shares = 1024,
+                               .quota = 500,
+                               .memory_limit = std::int64_t{5} << 30}},
+      .attached = 11,
+      .attached_to = 12,
+      .no_new_privileges = true};
   ASSERT_TRUE(directory().write_launch({.launch = launch, .confinement = {{"kind", "affinity"}}}));
   const auto read = directory().read_launch();
   ASSERT_TRUE(read) << read.error().message;
@@ -65,6 +67,7 @@ TEST_F(Directory, KeepsALaunch) {
   EXPECT_EQ(read->launch.group, launch.group);
   EXPECT_EQ(read->launch.groups, launch.groups);
   EXPECT_EQ(read->launch.mounts, launch.mounts);
+  EXPECT_EQ(read->launch.host_paths, launch.host_paths);
   EXPECT_EQ(read->launch.log_path, launch.log_path);
   EXPECT_EQ(read->launch.manifest, launch.manifest);
   EXPECT_EQ(read->launch.placement, launch.placement);
@@ -143,6 +146,13 @@ TEST_F(Directory, IsSweptOfWhatWasBeingRemovedAndOfNothingElse) {
   ContainerDirectory::sweep(root_);
   EXPECT_THAT(*entries_of(root_ + "/containers"), testing::ElementsAre(".something", "u"));
   ContainerDirectory::sweep(root_ + "/none");
+}
+
+// The last container of a pod was removed by an agent that was killed in that moment.
+TEST_F(Directory, IsSweptOfPodsWithoutContainers) {
+  ASSERT_TRUE(make_directories(root_ + "/containers/emptied", 0755));
+  ContainerDirectory::sweep(root_);
+  EXPECT_THAT(*entries_of(root_ + "/containers"), testing::ElementsAre("u"));
 }
 
 TEST(ContainerNames, CannotLeaveTheirDirectory) {

@@ -26,6 +26,16 @@ struct Mount {
   bool operator==(const Mount&) const = default;
 };
 
+// A hostPath volume of the pod, mounted by the container or not: all must be what the pod says.
+struct HostPath {
+  std::string volume{};  // for messages: "v of pod default/p"
+  std::string path{};
+  std::string type{};  // as in the pod; "": anything
+  std::string root{};  // the agent's directory: nothing is made outside it
+
+  bool operator==(const HostPath&) const = default;
+};
+
 struct Launch {
   ContainerRef container{};
   int attempt = 0;
@@ -36,6 +46,7 @@ struct Launch {
   std::optional<gid_t> group{};
   std::vector<gid_t> groups{};
   std::vector<Mount> mounts{};
+  std::vector<HostPath> host_paths{};
   std::string log_path{};
   std::string manifest{};  // the pod as JSON, kept for a recovery without a store
   Placement placement{};

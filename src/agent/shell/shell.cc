@@ -189,36 +189,45 @@ void Shell::run(const StopContainer& effect) {
 // No effect depends on the removal, so the manager is not told: it is tried until it succeeds.
 void Shell::run(const RemoveContainer& effect) {
   parts_.runtime.remove(effect.container, [this, effect](const Result<void>& done) {
-    if (done) {
-      removal_delays_.erase(effect.container);
-      return;
-    }
-    warn(effect, done.error());
+    if (!done) warn(effect, done.error());
     // A new run of the container has replaced the remains that were to be removed.
-    if (done.error().code == Code::kConflict) {
+    if (done || done.error().code == Code::kConflict) {
       removal_delays_.erase(effect.container);
       return;
     }
-    const auto [delay, is_first] = removal_delays_.emplace(effect.container, parts_.remove_again);
-    if (!is_first) delay->second = std::min(2 * delay->second, kRemoveAgainAtLast);
-    remove_later(effect.container, delay->second);
-  });
-}
-
-void Shell::remove_later(const ContainerRef& container, std::chrono::milliseconds after) {
-  removals_.erase(container);
-  const auto [timer, _] =
-      removals_.emplace(container, boost::asio::steady_timer(parts_.loop, after));
-  timer->second.async_wait([this, container](const auto& error) {
-    if (error) return;
-    removals_.erase(container);
-    run(RemoveContainer{container});
+    remove_later(effect.container, [this, effect] { run(effect); });
   });
 }
 
 void Shell::run(const RemovePodFiles& effect) {
   parts_.runtime.remove_pod(effect.uid, [this, effect](const Result<void>& removed) {
-    if (!removed) warn(effect, removed.error());
+    const ContainerRef files{.pod = effect.uid, .container = ""};
+    if (removed) {
+      removal_delays_.erase(files);
+      return;
+    }
+    warn(effect, removed.error());
+    remove_later(files, [this, files, effect] {
+      // A static pod has the same UID again when its file is put back; the files are its own then.
+      const RunPod* pod = find_pod(node_.running, effect.uid);
+      if (pod == nullptr || pod->store.is_forgetting()) return run(effect);
+      removal_delays_.erase(files);
+    });
+  });
+}
+
+void Shell::remove_pod_files(const std::string& uid) { run(RemovePodFiles{uid}); }
+
+void Shell::remove_later(const ContainerRef& what, std::function<void()> again) {
+  const auto [delay, is_first] = removal_delays_.emplace(what, parts_.remove_again);
+  if (!is_first) delay->second = std::min(2 * delay->second, kRemoveAgainAtLast);
+  removals_.erase(what);
+  const auto [timer, _] =
+      removals_.emplace(what, boost::asio::steady_timer(parts_.loop, delay->second));
+  timer->second.async_wait([this, what, again = std::move(again)](const auto& error) {
+    if (error) return;
+    removals_.erase(what);
+    again();
   });
 }
 

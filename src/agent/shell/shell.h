@@ -75,6 +75,9 @@ class Shell {
   // A container has ended, as the runtime says.
   void exited(const ContainerRef& container, int attempt, const ContainerExit& exit);
 
+  // Removes the files of a pod that the manager does not know; tried until it succeeds.
+  void remove_pod_files(const std::string& uid);
+
   const NodeState& node() const { return node_; }
   Now now() const { return parts_.now(); }
   // How many steps there have been: what is shown of the node changes only with it.
@@ -92,7 +95,7 @@ class Shell {
   void run(Effect effect);
   void stored(std::vector<StoreAnswer> answers);
   void warn(const Effect& effect, const Error& error);
-  void remove_later(const ContainerRef& container, std::chrono::milliseconds after);
+  void remove_later(const ContainerRef& what, std::function<void()> again);
 
   void run(SavePod effect) { parts_.store.add(std::move(effect)); }
   void run(ForgetPod effect) { parts_.store.add(std::move(effect)); }
@@ -119,7 +122,8 @@ class Shell {
   std::uint64_t version_ = 0;
   std::map<TimerKey, Timer> timers_{};
   std::uint64_t timer_serial_ = 0;
-  // Containers that could not be removed, until the next try.
+  // Containers, and files of pods (without a container's name), that could not be removed, until
+  // the next try.
   std::map<ContainerRef, boost::asio::steady_timer> removals_{};
   std::map<ContainerRef, std::chrono::milliseconds> removal_delays_{};
 };

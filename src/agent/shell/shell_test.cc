@@ -248,6 +248,29 @@ TEST_F(ShellTest, PassesOnHowAContainerEnded) {
   EXPECT_EQ(last<ContainerExited>().exit, exit);
 }
 
+TEST_F(ShellTest, RemovesTheFilesOfAPodUntilTheyAreGone) {
+  runtime_.failure = Error{Code::kIo, "device busy"};
+  script_["DeletePod"] = {RemovePodFiles{.uid = "u"}};
+  shell().submit(DeletePod{.uid = "u"});
+  const auto asked = [this] { return std::count(diary_.begin(), diary_.end(), "remove files u"); };
+  while (asked() < 2) loop_.run_one();
+  runtime_.failure.reset();
+  loop_.restart();
+  loop_.run();
+  EXPECT_GE(asked(), 3);
+  EXPECT_EQ(diary_.back(), "remove files u");
+}
+
+// The file of a static pod was put back, and the pod has its UID again.
+TEST_F(ShellTest, LeavesFilesAloneThatAreAPodsAgain) {
+  runtime_.failure = Error{Code::kIo, "device busy"};
+  script_["DeletePod"] = {RemovePodFiles{.uid = "u"}};
+  node_.running.pods["u"].record.pod.uid = "u";
+  shell().submit(DeletePod{.uid = "u"});
+  loop_.run();
+  EXPECT_EQ(std::count(diary_.begin(), diary_.end(), "remove files u"), 1);
+}
+
 TEST_F(ShellTest, RemovesAContainerUntilItIsGone) {
   script_["DeletePod"] = {RemoveContainer{{"u1", "main"}}};
   runtime_.failure = Error{Code::kIo, "its cgroup is still in use"};

@@ -132,6 +132,7 @@ std::string CgroupV1::path_in(const std::string& hierarchy, const std::string& c
 }
 
 Result<void> CgroupV1::make_levels(const std::string& hierarchy, const std::string& cgroup) const {
+  const std::scoped_lock held(levels_);
   TRY(make_cgroup(hierarchy + "/" + places_.name));
   for (const std::string& level : levels_above(cgroup)) {
     TRY(make_cgroup(path_in(hierarchy, level)));
@@ -199,6 +200,7 @@ Result<void> CgroupV1::set_cpus(const ContainerProcesses& container, const CpuSe
 }
 
 Result<void> CgroupV1::make_cpuset(const ContainerProcesses& container) const {
+  const std::scoped_lock held(levels_);
   std::string around = places_.cpuset + "/" + places_.name;
   TRY(make_level(places_.cpuset, around));
   for (const std::string& level : levels_above(container.cgroup)) {
@@ -386,6 +388,7 @@ Result<bool> CgroupV1::remove(const ContainerProcesses& container) const {
   if (!places_.memory.empty() && !TRY(remove_cgroup(memory_of(container)))) return false;
   if (!places_.freezer.empty()) static_cast<void>(remove_cgroup(freezer_of(container)));
   const auto levels = levels_above(container.cgroup);
+  const std::scoped_lock held(levels_);
   for (const std::string& hierarchy :
        {places_.cpuset, places_.cpu, places_.freezer, places_.memory}) {
     if (hierarchy.empty()) continue;

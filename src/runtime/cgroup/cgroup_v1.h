@@ -6,6 +6,7 @@
 // up and grow from the top down; cpusets that a container has made inside its own are set as well.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -73,6 +74,9 @@ class CgroupV1 : public Confinement {
   Result<void> bring_back(const ContainerProcesses& container) const;
 
   Places places_;
+  // Held while cgroups around a container's are made with its own in them, or removed because they
+  // are empty: threads do both for different containers, and only they know when they are done.
+  mutable std::mutex levels_{};
 };
 
 }  // namespace corehold

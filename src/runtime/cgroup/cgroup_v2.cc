@@ -103,6 +103,7 @@ Result<void> CgroupV2::hand_down(const std::string& cgroup) const {
 }
 
 Result<void> CgroupV2::make_levels(const std::string& cgroup) const {
+  const std::scoped_lock held(levels_);
   if (!places_.delegated) {
     TRY(hand_down(places_.mount));
     TRY(make_cgroup(places_.base));
@@ -150,8 +151,11 @@ Result<void> CgroupV2::set_cpuset(const ContainerProcesses& container, const Cpu
   const std::string own = path_of(container.cgroup);
   if (container.shared_parent.empty()) return set_own_cpus(own, cpus);
   const std::string parent = path_of(container.shared_parent);
-  TRY(set_own_cpus(parent, cpus));
-  return inherit_cpus(own, parent);
+  const auto join = [&](const CpuSet& shared) -> Result<void> {
+    TRY(set_own_cpus(parent, shared));
+    return inherit_cpus(own, parent);
+  };
+  return container.shared_cpus ? container.shared_cpus->use(cpus, join) : join(cpus);
 }
 
 Result<void> CgroupV2::set_cpu(const std::string& cgroup, const Limits& limits) const {
@@ -302,6 +306,7 @@ Result<std::size_t> CgroupV2::kill(const ContainerProcesses& container) const {
 Result<bool> CgroupV2::remove(const ContainerProcesses& container) const {
   if (!TRY(remove_cgroup(path_of(container.cgroup)))) return false;
   const auto levels = levels_above(container.cgroup);
+  const std::scoped_lock held(levels_);
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     remove_if_empty(path_of(*level));
   }

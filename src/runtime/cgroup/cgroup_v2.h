@@ -7,6 +7,10 @@
 // ours.
 #pragma once
 
+#include <mutex>
+#include <string>
+#include <vector>
+
 #include "runtime/cgroup/confinement.h"
 
 namespace corehold {
@@ -49,6 +53,9 @@ class CgroupV2 : public Confinement {
   Result<void> bring_back(const ContainerProcesses& container) const;
 
   Places places_;
+  // Held while cgroups around a container's are made with its own in them, or removed because they
+  // are empty: threads do both for different containers, and only they know when they are done.
+  mutable std::mutex levels_{};
 };
 
 }  // namespace corehold

@@ -160,6 +160,18 @@ bool flag_in(const boost::json::object& object, std::string_view key) {
 
 }  // namespace
 
+Result<void> SharedCpus::set(const CpuSet& cpus, const std::function<Result<void>()>& write) {
+  const std::scoped_lock held(lock_);
+  cpus_ = cpus;
+  return write();
+}
+
+Result<void> SharedCpus::use(const CpuSet& otherwise,
+                             const std::function<Result<void>(const CpuSet&)>& write) {
+  const std::scoped_lock held(lock_);
+  return write(cpus_ ? *cpus_ : otherwise);
+}
+
 Result<std::string> step_into_leaf(const std::string& proc) {
   for (const MountPoint& mount : cgroup_mounts(proc)) {
     if (mount.type != "cgroup2" || !has_controller(mount.path, "cpuset")) continue;

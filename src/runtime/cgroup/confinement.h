@@ -4,13 +4,17 @@
 // cgroup (v2, or v1 with its cpuset, cpu and memory hierarchies), or the affinity of every thread
 // where no cgroup can be written. Which cgroup a container has is decided by the caller: a path
 // below the top cgroup. Both the agent and the monitor use it, so it has no state: everything is
-// in the kernel, or in the container's directory.
+// in the kernel, or in the container's directory. All of it may take as long as a container has
+// processes, and may be called by any thread.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +28,23 @@
 #include "sys/process/process.h"
 
 namespace corehold {
+
+// The CPUs that a shared parent is to have, for all threads that write them to the kernel. Guarded
+// by a lock: a container that joins writes them too, and must not undo what another thread has
+// written since; one thread for all of these writes would make every container wait for the
+// slowest.
+class SharedCpus {
+ public:
+  // Sets them and calls `write`, before anything else writes them.
+  Result<void> set(const CpuSet& cpus, const std::function<Result<void>()>& write);
+  // Calls `write` with what was set last, or with `otherwise` where nothing was.
+  Result<void> use(const CpuSet& otherwise,
+                   const std::function<Result<void>(const CpuSet&)>& write);
+
+ private:
+  std::mutex lock_{};
+  std::optional<CpuSet> cpus_{};
+};
 
 // Another container whose supervisor may descend from this one's: a `corehold run` inside a
 // container, or inside another `corehold run`.
@@ -42,6 +63,9 @@ struct ContainerProcesses {
   // The outermost cgroup of that path when that one has the CPUs, for all below it; "": the
   // container's cgroup has CPUs of its own. Only cgroup v2 can do that.
   std::string shared_parent{};
+  // Of the shared parent, whatever a placement says; null: the placement's. Shared with the
+  // threads that place containers.
+  std::shared_ptr<SharedCpus> shared_cpus{};
   std::string directory{};  // where the runtime keeps the container's records
   pid_t supervisor = 0;     // 0: gone
   // What the processes have in their environment (container_mark.h).

@@ -7,11 +7,21 @@
 namespace corehold {
 namespace {
 
-bool is_among(const std::vector<ProcessId>& processes, pid_t pid) {
-  const auto same_number = [pid](const ProcessId& one) { return one.pid == pid; };
-  if (std::none_of(processes.begin(), processes.end(), same_number)) return false;
+// By number: a client may have as many as it likes.
+using ByNumber = std::multimap<pid_t, ProcessId>;
+
+ByNumber by_number(const std::vector<ProcessId>& processes) {
+  ByNumber numbered;
+  for (const ProcessId& process : processes) numbered.emplace(process.pid, process);
+  return numbered;
+}
+
+bool is_among(const ByNumber& processes, pid_t pid) {
+  const auto [first, last] = processes.equal_range(pid);
+  if (first == last) return false;
   const auto process = identify(pid);
-  return process && std::find(processes.begin(), processes.end(), *process) != processes.end();
+  return process &&
+         std::any_of(first, last, [&](const auto& one) { return one.second == *process; });
 }
 
 }  // namespace
@@ -19,14 +29,16 @@ bool is_among(const std::vector<ProcessId>& processes, pid_t pid) {
 std::vector<pid_t> process_tree_of(const ContainerProcesses& container,
                                    const MembersOf& members_of) {
   if (container.supervisor <= 0) return {};
-  std::map<pid_t, const Neighbour*> supervisors;
+  const ByNumber unrelated = by_number(container.unrelated);
+  std::map<pid_t, ByNumber> supervisors;
   for (const Neighbour& neighbour : container.neighbours) {
-    if (is_running(neighbour.supervisor)) supervisors.emplace(neighbour.supervisor.pid, &neighbour);
+    if (!is_running(neighbour.supervisor)) continue;
+    supervisors.emplace(neighbour.supervisor.pid, by_number(neighbour.unrelated));
   }
   auto tree = descendants_of(container.supervisor, [&](pid_t parent, pid_t child) {
-    if (parent == container.supervisor) return !is_among(container.unrelated, child);
+    if (parent == container.supervisor) return !is_among(unrelated, child);
     const auto supervisor = supervisors.find(parent);
-    return supervisor == supervisors.end() || is_among(supervisor->second->unrelated, child);
+    return supervisor == supervisors.end() || is_among(supervisor->second, child);
   });
   for (const Neighbour& neighbour : container.neighbours) {
     if (tree.empty()) break;

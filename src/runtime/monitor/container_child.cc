@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cgroup/confinement.h"
+#include "runtime/monitor/host_path.h"
 #include "sys/file/file.h"
 #include "sys/process/container_mark.h"
 #include "sys/process/mount_view.h"
@@ -123,6 +124,7 @@ Result<void> prepare(const Launch& launch, const std::string& container_director
   if (::setsid() < 0) return failed("setsid");
   reset_signals();
   TRY(redirect(output));
+  TRY(check_host_paths(launch.host_paths));
   if (!launch.mounts.empty()) {
     std::vector<ViewMount> mounts;
     mounts.reserve(launch.mounts.size());

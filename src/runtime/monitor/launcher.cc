@@ -28,7 +28,7 @@ constexpr std::size_t kMaxPacket = 8192;
 constexpr std::string_view kMonitor = "monitor";
 constexpr std::string_view kMount = "mount";
 constexpr std::string_view kUnmount = "unmount";
-// The agent waits for the answer with everything it has; a launcher that hangs is an error.
+// The agent's work for a pod waits for the answer; a launcher that hangs is an error.
 constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};
 
 Error failed(std::string_view what) { return errno_error(what, errno); }
@@ -230,8 +230,15 @@ Result<MonitorProcess> Launcher::start_monitor(const std::vector<std::string>& c
   return MonitorProcess{.process = *process, .channel = channel.ours.release(), .is_child = false};
 }
 
+Launcher Launcher::without_mounts() {
+  Launcher launcher;
+  launcher.mounts_ = false;
+  return launcher;
+}
+
 Result<void> Launcher::mount_memory(const std::string& path,
                                     std::optional<std::int64_t> size) const {
+  if (!mounts_) return {};
   if (socket_.empty()) return mount_here(path, size);
   const std::string verb = size ? fmt::format("{} {}", kMount, *size) : std::string(kMount);
   TRY(ask_launcher(socket_, fmt::format("{}\n{}", verb, path)));

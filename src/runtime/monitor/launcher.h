@@ -23,6 +23,9 @@ class Launcher {
   Launcher() = default;
   // The launcher that listens on this socket does it; "" is this process again.
   explicit Launcher(std::string socket) : socket_(std::move(socket)) {}
+  // This process, and nothing is mounted: a volume in memory is a plain directory. For containers
+  // that are only simulated.
+  static Launcher without_mounts();
 
   // A monitor that waits for "go" (monitor.h). `command` runs it when this process does; the
   // launcher has its own. One that the launcher has started runs on the CPUs of this process.
@@ -37,6 +40,7 @@ class Launcher {
 
  private:
   std::string socket_{};
+  bool mounts_ = true;
 };
 
 struct LauncherService {

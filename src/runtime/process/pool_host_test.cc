@@ -4,6 +4,7 @@
 // confinement that says to be cgroup v2, writes down what it is asked, and keeps containers on
 // their CPUs by affinity.
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 class NotedV2 final : public Confinement {
  public:
@@ -29,11 +31,11 @@ class NotedV2 final : public Confinement {
   boost::json::object describe() const override { return real_->describe(); }
   Result<void> confine(const ContainerProcesses& container,
                        const Placement& placement) const override {
-    notes_.push_back(fmt::format("confine {} to {}", container.cgroup, placement.cpus.str()));
+    note(fmt::format("confine {} to {}", container.cgroup, placement.cpus.str()));
     return real_->confine(container, placement);
   }
   Result<void> set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const override {
-    notes_.push_back(fmt::format("set {} to {}", container.cgroup, cpus.str()));
+    note(fmt::format("set {} to {}", container.cgroup, cpus.str()));
     return container.cgroup == "shared" ? Result<void>{} : real_->set_cpus(container, cpus);
   }
   Result<void> place(const ContainerProcesses& container, pid_t pid) const override {
@@ -46,11 +48,17 @@ class NotedV2 final : public Confinement {
     return real_->kill(container);
   }
   Result<bool> remove(const ContainerProcesses& container) const override {
-    notes_.push_back(fmt::format("remove {}", container.cgroup));
+    note(fmt::format("remove {}", container.cgroup));
     return real_->remove(container);
   }
 
  private:
+  void note(std::string text) const {
+    const std::scoped_lock held(lock_);
+    notes_.push_back(std::move(text));
+  }
+
+  mutable std::mutex lock_{};  // of the notes, between the threads that work for containers
   std::vector<std::string>& notes_;
   std::unique_ptr<Confinement> real_ = make_affinity("for a test");
 };
@@ -110,8 +118,8 @@ TEST_F(SharedPoolOfCgroups, TakesContainersOfVersion0Point1AlongOneByOne) {
   ASSERT_TRUE(bench_.list());
   notes_.clear();
   ASSERT_TRUE(bench_.place_shared("0", {old.container, young.container}));
-  EXPECT_THAT(notes_,
-              ElementsAre(fmt::format("set {} to 0", path("pods", old)), "set shared to 0"));
+  EXPECT_THAT(notes_, UnorderedElementsAre(fmt::format("set {} to 0", path("pods", old)),
+                                           "set shared to 0"));
   EXPECT_EQ(allowed_cpus(directory(old).read_main()->process.pid), "0");
   ASSERT_TRUE(bench_.kill(old.container));
   ASSERT_TRUE(bench_.wait_for_exit());

@@ -2,12 +2,16 @@
 #include "runtime/process/process_runtime.h"
 
 #include <csignal>
+#include <map>
 #include <optional>
+#include <string_view>
 
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "runtime/process/process_runtime_entry.h"
+#include "runtime/workspace/pod_files.h"
+#include "runtime/workspace/podinfo.h"
 #include "sys/clock.h"
 #include "sys/process/container_mark.h"
 
@@ -19,6 +23,45 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kRemovePause{5};
 constexpr int kRemoveTries = 2000;
+// No UID of a pod: names of directories have no slash.
+constexpr std::string_view kPoolLane = "/pool";
+
+// Gives the container a cgroup outside the shared parent; on record first, so that a new agent
+// looks for the container's processes there and brings them.
+Result<void> move_out(const ContainerDirectory& directory, const std::string& cgroup) {
+  StoredLaunch stored = TRY(directory.read_launch());
+  stored.cgroup = cgroup;
+  return directory.write_launch(stored);
+}
+
+struct Placed {
+  CgroupPath path{};  // where the container is now
+  Result<void> confined{};
+};
+
+// What is left of a container that has ended.
+struct Remains {
+  ContainerRef container{};
+  ContainerDirectory directory;
+  std::shared_ptr<const Confinement> confinement{};
+  std::string cgroup{};  // "": the records tell
+};
+
+// False: the kernel still counts processes in its cgroup.
+Result<bool> remove_remains(const Remains& remains) {
+  ContainerProcesses left{
+      .ref = remains.container, .cgroup = remains.cgroup, .directory = remains.directory.path()};
+  if (left.cgroup.empty()) {
+    if (const auto stored = remains.directory.read_launch()) left.cgroup = stored->cgroup;
+  }
+  if (left.cgroup.empty()) {
+    left.cgroup = cgroup_of(remains.container, remains.confinement->capabilities().confined_by,
+                            CpuOwner::kContainer);
+  }
+  if (!TRY(remains.confinement->remove(left))) return false;
+  TRY(remains.directory.remove());
+  return true;
+}
 
 }  // namespace
 
@@ -39,7 +82,8 @@ ProcessRuntime::ProcessRuntime(asio::io_context& loop, ProcessRuntimeOptions opt
       options_(std::move(options)),
       confinement_(std::move(confinement)),
       workspace_(options_.workspace),
-      events_(events) {}
+      events_(events),
+      lanes_(loop) {}
 
 ProcessRuntime::~ProcessRuntime() { *lives_ = false; }
 
@@ -60,7 +104,7 @@ std::vector<Neighbour> ProcessRuntime::neighbours_of(const Entry& entry) const {
   for (const auto& [container, other] : entries_) {
     if (other.get() == &entry || !other->is_attached) continue;
     if (other->phase == Entry::Phase::kEnded) continue;
-    neighbours.push_back({.cgroup = other->cgroup,
+    neighbours.push_back({.cgroup = other->path.cgroup,
                           .mark = mark_of(*other),
                           .supervisor = other->supervisor,
                           .unrelated = other->unrelated});
@@ -68,16 +112,39 @@ std::vector<Neighbour> ProcessRuntime::neighbours_of(const Entry& entry) const {
   return neighbours;
 }
 
-ContainerProcesses ProcessRuntime::processes_of(const Entry& entry) const {
-  // Its number may be another's already while the news of its end are on their way.
-  return {.ref = entry.container,
-          .cgroup = entry.cgroup,
-          .shared_parent = entry.shared_parent,
-          .directory = entry.directory.path(),
-          .supervisor = is_running(entry.supervisor) ? entry.supervisor.pid : 0,
-          .mark = mark_of(entry),
-          .unrelated = entry.unrelated,
-          .neighbours = neighbours_of(entry)};
+ProcessRuntime::Subject ProcessRuntime::subject_of(const Entry& entry) const {
+  return {.confinement = entry.confinement,
+          .path = entry.path_of_work,
+          .directory = entry.directory,
+          .supervisor = entry.supervisor,
+          .container = {.ref = entry.container,
+                        .shared_cpus = shared_cpus_,
+                        .directory = entry.directory.path(),
+                        .mark = mark_of(entry),
+                        .unrelated = entry.unrelated,
+                        .neighbours = neighbours_of(entry)}};
+}
+
+// A client inside a container shares the lane of that one: its processes descend from both
+// supervisors, and which container they are of must not change while work looks at them.
+std::string ProcessRuntime::lane_of(const ContainerRef& container, pid_t client) const {
+  constexpr int kMostLevels = 256;
+  if (client <= 0) return container.pod;
+  std::map<pid_t, const Entry*> supervisors;
+  for (const auto& [ref, entry] : entries_) {
+    if (ref != container && entry->supervisor.pid > 0) {
+      supervisors.emplace(entry->supervisor.pid, entry.get());
+    }
+  }
+  pid_t pid = client;
+  for (int level = 0; level < kMostLevels && pid > 1; ++level) {
+    if (const auto found = supervisors.find(pid); found != supervisors.end()) {
+      return found->second->lane;
+    }
+    const auto status = status_of(pid);
+    pid = status ? status->parent : 0;
+  }
+  return container.pod;
 }
 
 void ProcessRuntime::tell_once(Entry& entry, const std::string& trouble) {
@@ -99,28 +166,35 @@ void ProcessRuntime::place(const ContainerRef& container, const Placement& place
     return done(Error{Code::kNotFound, fmt::format("{} does not run", name_of(container))});
   }
   const Placement here = current(*entry, placement);
-  ContainerProcesses processes = processes_of(*entry);
-  // Below the shared parent the kernel gives a container no CPUs but the parent's.
-  if (here.owner == CpuOwner::kContainer && !here.cpus.empty() &&
-      !processes.shared_parent.empty()) {
-    if (const auto moved = move_out(*entry); !moved) return done(moved.error());
-    const ContainerProcesses left = std::exchange(processes, processes_of(*entry));
-    const auto confined = entry->confinement->confine(processes, here);
-    static_cast<void>(entry->confinement->remove(left));
-    return done(confined);
+  // A start that has not come to its confinement yet gets what was asked for last.
+  if (entry->launch && !entry->is_beginning) {
+    const bool is_client = entry->launch->attached > 0;
+    entry->launch->placement = is_client ? placement_of_client(placement) : placement;
   }
-  done(entry->confinement->confine(processes, here));
-}
-
-// Gives the container a cgroup outside the shared parent; on record first, so that a new agent
-// looks for the container's processes there and brings them.
-Result<void> ProcessRuntime::move_out(Entry& entry) {
-  StoredLaunch stored = TRY(entry.directory.read_launch());
-  stored.cgroup = cgroup_of(entry.container, entry.confinement->capabilities().confined_by,
-                            CpuOwner::kContainer);
-  TRY(entry.directory.write_launch(stored));
-  entry.confine_in(stored.cgroup);
-  return {};
+  const ConfinedBy confined_by = entry->confinement->capabilities().confined_by;
+  const CgroupPath own = entry->path_of(cgroup_of(container, confined_by, CpuOwner::kContainer));
+  beside(
+      *entry,
+      [subject = subject_of(*entry), here, own]() -> Result<Placed> {
+        // Below the shared parent the kernel gives a container no CPUs but the parent's.
+        const bool moves = here.owner == CpuOwner::kContainer && !here.cpus.empty() &&
+                           !subject.path->shared_parent.empty();
+        if (!moves) {
+          return Placed{.path = *subject.path,
+                        .confined = subject.confinement->confine(subject.processes(), here)};
+        }
+        const ContainerProcesses left = subject.processes();
+        TRY(move_out(subject.directory, own.cgroup));
+        *subject.path = own;
+        const auto confined = subject.confinement->confine(subject.processes(), here);
+        static_cast<void>(subject.confinement->remove(left));
+        return Placed{.path = own, .confined = confined};
+      },
+      [done](Entry& current, const Result<Placed>& placed) {
+        if (!placed) return done(placed.error());
+        current.path = placed->path;
+        done(placed->confined);
+      });
 }
 
 void ProcessRuntime::place_shared(const CpuSet& cpus, const std::set<ContainerRef>& members,
@@ -128,49 +202,75 @@ void ProcessRuntime::place_shared(const CpuSet& cpus, const std::set<ContainerRe
   pool_ = cpus;
   // One write moves all containers below the shared parent of a confinement, and mostly there is
   // one confinement.
-  std::set<const Confinement*> moved;
-  std::optional<Error> failed;
+  std::map<std::shared_ptr<const Confinement>, std::string> parents;
+  std::vector<const Entry*> others;
   for (const ContainerRef& member : members) {
     const Entry* entry = find(member);
+    if (entry == nullptr || entry->phase == Entry::Phase::kEnded) continue;
     // A container that has not begun joins the pool when it does.
-    if (entry == nullptr || entry->phase == Entry::Phase::kEnded || entry->launch) continue;
-    const bool follows = !entry->shared_parent.empty();
-    if (follows && !moved.insert(entry->confinement.get()).second) continue;
-    const auto set = entry->confinement->set_cpus(
-        follows ? ContainerProcesses{.cgroup = entry->shared_parent} : processes_of(*entry), cpus);
-    if (!set && !failed) failed = set.error();
+    if (entry->launch && !entry->is_beginning) continue;
+    if (entry->path.shared_parent.empty()) {
+      others.push_back(entry);
+    } else {
+      parents.emplace(entry->confinement, entry->path.shared_parent);
+    }
   }
-  if (failed) return done(*failed);
-  done({});
+  // Shared by the answers of all lanes, the last of which answers.
+  struct Answers {
+    std::size_t awaited = 0;
+    std::optional<Error> failed{};
+  };
+  auto answers = std::make_shared<Answers>(Answers{.awaited = others.size() + 1});
+  const auto take = [answers, done](const Result<void>& set) {
+    if (!set && !answers->failed) answers->failed = set.error();
+    if (--answers->awaited > 0) return;
+    done(answers->failed ? Result<void>(*answers->failed) : Result<void>());
+  };
+  beside(
+      std::string(kPoolLane),
+      [shared = shared_cpus_, parents, cpus] {
+        return shared->set(cpus, [&]() -> Result<void> {
+          Result<void> all;
+          for (const auto& [confinement, parent] : parents) {
+            const auto set = confinement->set_cpus({.cgroup = parent}, cpus);
+            if (!set && all) all = set;
+          }
+          return all;
+        });
+      },
+      take);
+  for (const Entry* entry : others) {
+    beside(
+        entry->lane,
+        [subject = subject_of(*entry), cpus] {
+          return subject.confinement->set_cpus(subject.processes(), cpus);
+        },
+        take);
+  }
 }
 
 void ProcessRuntime::write_podinfo(const Pod& pod, const AssignedByContainer& assigned,
                                    Done<void> done) {
-  done(workspace_.write_podinfo(pod, assigned));
+  beside(
+      pod.uid,
+      [context = options_.workspace.context, pod, assigned] {
+        return corehold::write_podinfo(pod, assigned, context);
+      },
+      done);
 }
 
 void ProcessRuntime::remove_pod(const std::string& uid, Done<void> done) {
-  done(workspace_.remove(uid));
+  beside(
+      uid,
+      [root = root(), uid, launcher = options_.workspace.launcher] {
+        return remove_pod_files(root, uid, launcher);
+      },
+      done);
 }
 
 void ProcessRuntime::remove(const ContainerRef& container, Done<void> done) {
   if (const auto names = check_names(container); !names) return done(names.error());
   remove_again(container, done, 0);
-}
-
-ContainerProcesses ProcessRuntime::remains_of(const ContainerRef& container) {
-  const auto directory = ContainerDirectory::of(root(), container);
-  const Entry* entry = find(container);
-  ContainerProcesses remains{.ref = container, .directory = directory.path()};
-  if (entry != nullptr) {
-    remains.cgroup = entry->cgroup;
-  } else if (const auto stored = directory.read_launch()) {
-    remains.cgroup = stored->cgroup;
-  }
-  if (remains.cgroup.empty()) {
-    remains.cgroup = cgroup_of(container, capabilities().confined_by, CpuOwner::kContainer);
-  }
-  return remains;
 }
 
 void ProcessRuntime::remove_again(const ContainerRef& container, const Done<void>& done,
@@ -179,24 +279,32 @@ void ProcessRuntime::remove_again(const ContainerRef& container, const Done<void
   if (entry != nullptr && entry->phase != Entry::Phase::kEnded) {
     return done(Error{Code::kConflict, fmt::format("{} still runs", name_of(container))});
   }
-  const auto directory = ContainerDirectory::of(root(), container);
-  const ContainerProcesses remains = remains_of(container);
-  const auto& confinement = entry != nullptr ? entry->confinement : confinement_;
-  const auto removed = confinement->remove(remains);
-  if (!removed) return done(wrap(fmt::format("remove {}", name_of(container)), removed.error()));
-  if (*removed) {
-    const auto gone = directory.remove();
-    if (gone) entries_.erase(container);
-    return done(gone);
-  }
-  if (tries >= kRemoveTries) {
-    return done(
-        Error{Code::kIo, fmt::format("remove {}: its cgroup is still in use", name_of(container))});
-  }
-  auto timer = std::make_shared<asio::steady_timer>(loop_, kRemovePause);  // lives in its handler
-  timer->async_wait(
-      [this, lives = lives_, timer, container, done, tries](boost::system::error_code error) {
-        if (*lives && !error) remove_again(container, done, tries + 1);
+  const std::uint64_t generation = entry == nullptr ? 0 : entry->generation;
+  Remains remains{.container = container,
+                  .directory = ContainerDirectory::of(root(), container),
+                  .confinement = entry != nullptr ? entry->confinement : confinement_};
+  if (entry != nullptr) remains.cgroup = entry->path.cgroup;
+  beside(
+      entry != nullptr ? entry->lane : container.pod, [remains] { return remove_remains(remains); },
+      [this, container, done, tries, generation](const Result<bool>& removed) {
+        if (!removed) {
+          return done(wrap(fmt::format("remove {}", name_of(container)), removed.error()));
+        }
+        if (*removed) {
+          const Entry* current = find(container);
+          if (current != nullptr && current->generation == generation) entries_.erase(container);
+          return done({});
+        }
+        if (tries >= kRemoveTries) {
+          return done(Error{
+              Code::kIo, fmt::format("remove {}: its cgroup is still in use", name_of(container))});
+        }
+        // Lives in its handler.
+        auto timer = std::make_shared<asio::steady_timer>(loop_, kRemovePause);
+        timer->async_wait(
+            [this, lives = lives_, timer, container, done, tries](boost::system::error_code error) {
+              if (*lives && !error) remove_again(container, done, tries + 1);
+            });
       });
 }
 

@@ -3,7 +3,8 @@
 // The runtime whose containers are processes of this machine. Each has a monitor
 // (monitor.h) that outlives the agent, a directory with its records
 // (container_directory.h) and a place in which it is confined (confinement.h). After a
-// restart the first list() finds them all again.
+// restart the first list() finds them all again. What takes as long as a container has processes,
+// threads or files is done by worker threads, one lane for each pod.
 #pragma once
 
 #include <chrono>
@@ -23,6 +24,7 @@
 #include "runtime/runtime.h"
 #include "runtime/workspace/launch.h"
 #include "runtime/workspace/workspace.h"
+#include "sys/worker_lanes.h"
 
 namespace corehold {
 
@@ -64,32 +66,52 @@ class ProcessRuntime : public Runner {
 
   const std::string& root() const { return options_.workspace.context.root; }
   Entry* find(const ContainerRef& container);
-  ContainerProcesses processes_of(const Entry& entry) const;
-  ContainerProcesses remains_of(const ContainerRef& container);
   Placement current(const Entry& entry, const Placement& placement) const;
-  Result<void> move_out(Entry& entry);
-  SeenContainer seen(const Entry& entry) const;
 
   std::string mark_of(const Entry& entry) const;
   std::vector<Neighbour> neighbours_of(const Entry& entry) const;
   void tell_once(Entry& entry, const std::string& trouble);
 
+  // Work beside the loop. It has a copy of what it needs of an entry.
+  struct Subject;
+  Subject subject_of(const Entry& entry) const;
+  std::string lane_of(const ContainerRef& container, pid_t client) const;
+  // Does `work`, which returns a Result, in a lane; `then` has the result, on the loop.
+  template <typename Work, typename Then>
+  void beside(const std::string& lane, Work work, Then then);
+  // The same in the entry's lane, and `then` has the entry: it is not called for one that has gone.
+  template <typename Work, typename Then>
+  void beside(const Entry& entry, Work work, Then then);
+
   // Listing.
   enum class Patience { kWaits, kIsOver };
-  Result<void> adopt(const ContainerRef& container, Patience patience);
-  Result<void> adopt_without_supervisor(std::unique_ptr<Entry> made, Patience patience);
-  void list_again(const Done<std::vector<SeenContainer>>& done,
-                  std::chrono::steady_clock::time_point until);
+  struct Listing;
+  void list_again(const std::shared_ptr<Listing>& listing);
+  void adopt_all(const std::shared_ptr<Listing>& listing,
+                 const std::vector<ContainerRef>& containers);
+  Result<void> adopt(Listing& listing, const ContainerRef& container);
+  void adopt_orphans(const std::shared_ptr<Listing>& listing);
+  struct Orphan;
+  void adopt_without_supervisor(Listing& listing, std::unique_ptr<Entry> made,
+                                const Orphan& orphan);
+  void look(const std::shared_ptr<Listing>& listing);
+  static SeenContainer seen(const Entry& entry);
 
   // Starting.
-  void launch_for(const Launch& launch, KeptPod pod, Done<Started> done);
-  Result<void> leave_old_cgroup(const ContainerRef& container, const std::string& cgroup);
+  struct Beginning {
+    Launch launch{};
+    KeptPod pod{};
+    std::shared_ptr<const Pod> volumes_of{};  // null: none are made
+  };
+  void launch_for(Beginning beginning, Done<Started> done);
   Result<void> check_free(const Launch& launch);
-  Result<void> record(Entry& entry);
   void clear_place(Entry& entry);
-  Result<void> begin(Entry& entry);
-  Result<void> attach(Entry& entry, const Launch& launch);
-  Result<void> spawn(Entry& entry);
+  void begin(Entry& entry);
+  void attach(Entry& entry);
+  void take_in(Entry& entry);
+  struct Spawned;
+  void spawn(Entry& entry);
+  Result<void> go(Entry& entry, const Spawned& spawned);
   Result<void> watch(Entry& entry);
   void wait_for_start(Entry& entry);
   void listen(Entry& entry);
@@ -98,12 +120,11 @@ class ProcessRuntime : public Runner {
 
   // Ending.
   static Result<void> terminate(Entry& entry);
-  Result<void> kill(Entry& entry);
+  void kill(Entry& entry, Done<void> done);
   void kill_later(Entry& entry);
-  static bool has_supervisor_gone(const Entry& entry);
   void fail(Entry& entry, const Error& error);
   void wait_for_end(Entry& entry);
-  void finish(Entry& entry);
+  void finish(Entry& entry, const std::optional<ContainerExit>& kept);
   void take_back(Entry& entry);
   void remove_again(const ContainerRef& container, const Done<void>& done, int tries);
   template <typename Handler>
@@ -113,16 +134,19 @@ class ProcessRuntime : public Runner {
 
   boost::asio::io_context& loop_;
   ProcessRuntimeOptions options_;
-  std::shared_ptr<Confinement> confinement_;  // shared with entries that were adopted with it
+  std::shared_ptr<Confinement> confinement_;  // shared with entries and with work beside the loop
   Workspace workspace_;
   RuntimeEvents& events_;
   std::map<ContainerRef, std::unique_ptr<Entry>> entries_;
   std::uint64_t next_generation_ = 1;
-  std::optional<CpuSet> pool_{};       // where the containers that share are, as asked for last
+  std::optional<CpuSet> pool_{};  // where the containers that share are, as asked for last
+  // The same for the threads that write it to the kernel; shared with them.
+  std::shared_ptr<SharedCpus> shared_cpus_ = std::make_shared<SharedCpus>();
   std::set<ContainerRef> troubled_{};  // directories whose trouble was told
   bool is_swept_ = false;              // of what an earlier agent was removing
   // Handlers of the loop may run after this object has gone; they look here first.
   std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);
+  WorkerLanes lanes_;
 };
 
 }  // namespace corehold

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,23 @@ namespace {
 constexpr std::chrono::milliseconds kKillAgain{10'000};
 constexpr std::chrono::milliseconds kLongestGrace = std::chrono::hours{24 * 365};
 
+// How far a container is with its end.
+struct Ending {
+  bool is_supervisor_gone = false;
+  Result<std::size_t> left{0};  // processes
+  std::optional<ContainerExit> exit{};
+};
+
+// Reaps a child of ours.
+bool has_gone(const ProcessId& supervisor, bool is_child) {
+  if (supervisor.pid <= 0) return true;
+  if (!is_child) return !is_running(supervisor);
+  siginfo_t information{};
+  const int waited =
+      ::waitid(P_PID, static_cast<id_t>(supervisor.pid), &information, WEXITED | WNOHANG);
+  return waited != 0 || information.si_pid == supervisor.pid;
+}
+
 }  // namespace
 
 void ProcessRuntime::stop(const ContainerRef& container, std::chrono::milliseconds grace,
@@ -27,7 +45,7 @@ void ProcessRuntime::stop(const ContainerRef& container, std::chrono::millisecon
   if (entry->kill_at && *entry->kill_at <= kill_at) return done({});
   const bool is_first = !entry->kill_at;
   entry->kill_at = kill_at;
-  if (grace <= std::chrono::milliseconds{}) return done(kill(*entry));
+  if (grace <= std::chrono::milliseconds{}) return kill(*entry, std::move(done));
   kill_later(*entry);
   done(is_first ? terminate(*entry) : Result<void>{});
 }
@@ -42,33 +60,34 @@ Result<void> ProcessRuntime::terminate(Entry& entry) {
   return sent ? Result<void>{} : Result<void>(sent.error());
 }
 
-Result<void> ProcessRuntime::kill(Entry& entry) {
+void ProcessRuntime::kill(Entry& entry, Done<void> done) {
   if (entry.phase == Entry::Phase::kStarting) {
     entry.signals.push_back(SIGKILL);
     entry.is_unwanted = true;
   }
   entry.kill_at = std::chrono::steady_clock::now() + kKillAgain;
   kill_later(entry);
-  const auto killed = entry.confinement->kill(processes_of(entry));
-  return killed ? Result<void>{} : Result<void>(killed.error());
+  beside(
+      entry.lane,
+      [subject = subject_of(entry)]() -> Result<void> {
+        TRY(subject.kill());
+        return {};
+      },
+      done);
 }
 
 void ProcessRuntime::kill_later(Entry& entry) {
   entry.kill_timer.expires_at(*entry.kill_at);
   entry.kill_timer.async_wait(guarded(entry, [this](Entry& current, boost::system::error_code) {
     if (current.phase == Entry::Phase::kEnded) return;
-    if (const auto killed = kill(current); !killed) tell_once(current, killed.error().message);
+    const auto tell = [this, container = current.container,
+                       generation = current.generation](const Result<void>& killed) {
+      Entry* still = find(container);
+      if (killed || still == nullptr || still->generation != generation) return;
+      tell_once(*still, killed.error().message);
+    };
+    kill(current, tell);
   }));
-}
-
-// Reaps a child of ours.
-bool ProcessRuntime::has_supervisor_gone(const Entry& entry) {
-  if (entry.supervisor.pid <= 0) return true;
-  if (!entry.is_child) return !is_running(entry.supervisor);
-  siginfo_t information{};
-  const int waited =
-      ::waitid(P_PID, static_cast<id_t>(entry.supervisor.pid), &information, WEXITED | WNOHANG);
-  return waited != 0 || information.si_pid == entry.supervisor.pid;
 }
 
 // A start that has failed: told when nothing of it is left.
@@ -85,28 +104,42 @@ void ProcessRuntime::fail(Entry& entry, const Error& error) {
 
 // Called when the supervisor has gone or is to go, until nothing of the container is left.
 void ProcessRuntime::wait_for_end(Entry& entry) {
-  const bool gone = has_supervisor_gone(entry);
-  if (gone) entry.supervisor = {};
-  const auto left = entry.confinement->kill(processes_of(entry));
-  // A client waits until its CPUs are free, and keeps what its command has left behind.
-  if (left && *left == 0 && (gone || entry.is_attached)) return finish(entry);
-  entry.pause = std::min(entry.pause * 2, kLongestPause);
-  if (entry.pause == kLongestPause) {
-    tell_once(entry, fmt::format("{}; its CPUs stay its own until nothing of it is left",
-                                 left ? fmt::format("{} processes cannot be killed", *left)
-                                      : left.error().message));
-  }
-  later(entry, entry.pause, [this](Entry& current) { wait_for_end(current); });
+  beside(
+      entry,
+      [subject = subject_of(entry), is_child = entry.is_child]() -> Result<Ending> {
+        Ending ending{.is_supervisor_gone = has_gone(subject.supervisor, is_child)};
+        ending.left = subject.kill();
+        ending.exit = subject.directory.read_exit();
+        return ending;
+      },
+      [this](Entry& current, const Result<Ending>& looked) {
+        const Ending ending = looked ? *looked : Ending{.left = looked.error()};
+        const bool is_gone = ending.is_supervisor_gone;
+        if (is_gone) current.supervisor = {};
+        // A client waits until its CPUs are free, and keeps what its command has left behind.
+        if (ending.left && *ending.left == 0 && (is_gone || current.is_attached)) {
+          return finish(current, ending.exit);
+        }
+        current.pause = std::min(current.pause * 2, kLongestPause);
+        if (current.pause == kLongestPause) {
+          tell_once(current, fmt::format("{}; its CPUs stay its own until nothing of it is left",
+                                         ending.left ? fmt::format("{} processes cannot be killed",
+                                                                   *ending.left)
+                                                     : ending.left.error().message));
+        }
+        later(current, current.pause, [this](Entry& again) { wait_for_end(again); });
+      });
 }
 
-void ProcessRuntime::finish(Entry& entry) {
+// `kept` is what the monitor has written down.
+void ProcessRuntime::finish(Entry& entry, const std::optional<ContainerExit>& kept) {
   // What the monitor said last may still be on its way.
   if (entry.channel.is_open()) {
     static_cast<void>(hear_all(entry));
     boost::system::error_code error;
     entry.channel.close(error);
   }
-  if (const auto kept = entry.directory.read_exit()) entry.exit = kept;
+  if (kept) entry.exit = kept;
   if (entry.started && !entry.ran && !entry.failed) {
     std::string reason = entry.failure;
     if (reason.empty() && entry.exit) reason = entry.exit->message;
@@ -121,8 +154,12 @@ void ProcessRuntime::finish(Entry& entry) {
   if (!entry.exit) {
     entry.exit =
         ContainerExit{.code = 137, .cause = ExitCause::kUnknown, .finished_at = wall_millis()};
-    // Lost when the disk is full: the next agent finds no process and says the same.
-    static_cast<void>(entry.directory.write_exit(*entry.exit));
+    // Lost when the disk is full or this agent ends: the next one finds no process and says the
+    // same.
+    beside(
+        entry.lane,
+        [directory = entry.directory, exit = *entry.exit] { return directory.write_exit(exit); },
+        [](const Result<void>&) {});
   }
   entry.phase = Entry::Phase::kEnded;
   const ContainerRef container = entry.container;
@@ -137,17 +174,25 @@ void ProcessRuntime::finish(Entry& entry) {
 
 // Leaves nothing of a start that has failed. REQUIRES: nothing of it runs.
 void ProcessRuntime::take_back(Entry& entry) {
-  const auto removed = entry.confinement->remove(processes_of(entry));
-  if (removed && !*removed) {
-    // The kernel has not put its processes away yet.
-    entry.pause = std::min(entry.pause * 2, kLongestPause);
-    return later(entry, entry.pause, [this](Entry& current) { take_back(current); });
-  }
-  static_cast<void>(entry.directory.remove());
-  const auto started = std::exchange(entry.started, nullptr);
-  const Error error = *entry.failed;
-  entries_.erase(ContainerRef(entry.container));
-  if (started) started(error);
+  beside(
+      entry,
+      [subject = subject_of(entry)]() -> Result<bool> {
+        const auto removed = subject.remove();
+        if (removed && !*removed) return false;
+        static_cast<void>(subject.directory.remove());
+        return true;
+      },
+      [this](Entry& current, const Result<bool>& removed) {
+        if (removed && !*removed) {
+          // The kernel has not put its processes away yet.
+          current.pause = std::min(current.pause * 2, kLongestPause);
+          return later(current, current.pause, [this](Entry& again) { take_back(again); });
+        }
+        const auto started = std::exchange(current.started, nullptr);
+        const Error error = *current.failed;
+        entries_.erase(ContainerRef(current.container));
+        if (started) started(error);
+      });
 }
 
 }  // namespace corehold

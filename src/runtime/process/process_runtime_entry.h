@@ -5,9 +5,11 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,34 @@ namespace corehold {
 inline constexpr std::chrono::milliseconds kShortestPause{1};
 inline constexpr std::chrono::milliseconds kLongestPause{500};
 
+// Where a container is confined: container_cgroup.h.
+struct CgroupPath {
+  std::string cgroup{};
+  std::string shared_parent{};
+};
+
+// A container as work beside the loop has it.
+struct ProcessRuntime::Subject {
+  std::shared_ptr<const Confinement> confinement{};
+  // Where the container is once the work before this is done; read and changed only by work.
+  std::shared_ptr<CgroupPath> path{};
+  ContainerDirectory directory;
+  ProcessId supervisor{};
+  ContainerProcesses container{};  // without what is above
+
+  // As it is now: the supervisor's number may be another's already while the news of its end are
+  // on their way.
+  ContainerProcesses processes() const {
+    ContainerProcesses now = container;
+    now.cgroup = path->cgroup;
+    now.shared_parent = path->shared_parent;
+    now.supervisor = is_running(supervisor) ? supervisor.pid : 0;
+    return now;
+  }
+  Result<std::size_t> kill() const { return confinement->kill(processes()); }
+  Result<bool> remove() const { return confinement->remove(processes()); }
+};
+
 struct ProcessRuntime::Entry {
   enum class Phase { kStarting, kRunning, kEnding, kEnded };
 
@@ -34,9 +64,13 @@ struct ProcessRuntime::Entry {
         timer(loop),
         kill_timer(loop) {}
 
-  void confine_in(std::string path) {
-    cgroup = std::move(path);
-    shared_parent = shared_parent_of(cgroup, confinement->capabilities().confined_by);
+  CgroupPath path_of(std::string cgroup) const {
+    std::string parent = shared_parent_of(cgroup, confinement->capabilities().confined_by);
+    return {.cgroup = std::move(cgroup), .shared_parent = std::move(parent)};
+  }
+  void confine_in(std::string cgroup) {
+    path = path_of(std::move(cgroup));
+    path_of_work = std::make_shared<CgroupPath>(path);
   }
 
   ContainerRef container;
@@ -46,9 +80,9 @@ struct ProcessRuntime::Entry {
   int attempt = 0;
   KeptPod pod{};
   std::shared_ptr<Confinement> confinement{};
-  // container_cgroup.h; both by confine_in().
-  std::string cgroup{};
-  std::string shared_parent{};
+  CgroupPath path{};                           // as was asked for last
+  std::shared_ptr<CgroupPath> path_of_work{};  // Subject::path; both by confine_in()
+  std::string lane{};                          // of its work
   ProcessId supervisor{};
   ProcessId main{};
   bool is_child = false;     // the supervisor is ours to reap
@@ -59,12 +93,16 @@ struct ProcessRuntime::Entry {
   std::string mark{};                  // container_mark.h
   std::vector<ProcessId> unrelated{};  // of a client: what is its own
   std::optional<Launch> launch{};      // until it has begun
-  std::optional<Error> failed{};       // a start, of which nothing is to be left
-  bool is_unwanted = false;            // it was killed before it had begun
-  bool is_told = false;                // the operator knows of its trouble
-  Done<Started> started{};             // what waits for the start
-  bool ran = false;                    // the monitor said that it runs, or did
-  std::string failure{};               // what the monitor said about a start that failed
+  std::optional<Subject> left{};       // of an earlier attempt with another cgroup, to be cleared
+  std::shared_ptr<const Pod> volumes_of{};  // whose volumes it needs; null: none
+  bool is_prepared = false;                 // its volumes and records are made
+  bool is_beginning = false;                // it is being confined, with the pool as it was then
+  std::optional<Error> failed{};            // a start, of which nothing is to be left
+  bool is_unwanted = false;                 // it was killed before it had begun
+  bool is_told = false;                     // the operator knows of its trouble
+  Done<Started> started{};                  // what waits for the start
+  bool ran = false;                         // the monitor said that it runs, or did
+  std::string failure{};                    // what the monitor said about a start that failed
   boost::asio::posix::stream_descriptor pidfd;
   boost::asio::posix::stream_descriptor main_pidfd;  // of a process that was attached
   boost::asio::posix::stream_descriptor channel;
@@ -93,6 +131,38 @@ void ProcessRuntime::later(Entry& entry, std::chrono::milliseconds after, Handle
   entry.timer.expires_after(after);
   entry.timer.async_wait(
       guarded(entry, [handler](Entry& current, boost::system::error_code) { handler(current); }));
+}
+
+template <typename Work, typename Then>
+void ProcessRuntime::beside(const std::string& lane, Work work, Then then) {
+  using Outcome = std::invoke_result_t<Work>;
+  // Filled by the worker, and read by the loop after it.
+  auto outcome = std::make_shared<std::optional<Outcome>>();
+  lanes_.run(
+      lane,
+      [outcome, work = std::move(work)] {
+        // A library that throws ends this work, and not the agent.
+        try {
+          outcome->emplace(work());
+        } catch (const std::exception& error) {
+          outcome->emplace(Error{Code::kIo, error.what()});
+        }
+      },
+      [outcome, lives = lives_, then = std::move(then)] {
+        if (*lives) then(**outcome);
+      });
+}
+
+template <typename Work, typename Then>
+void ProcessRuntime::beside(const Entry& entry, Work work, Then then) {
+  using Outcome = std::invoke_result_t<Work>;
+  beside(entry.lane, std::move(work),
+         [this, container = entry.container, generation = entry.generation,
+          then = std::move(then)](const Outcome& outcome) {
+           Entry* current = find(container);
+           if (current == nullptr || current->generation != generation) return;
+           then(*current, outcome);
+         });
 }
 
 // For messages: "container main (pod UID)".

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the process runtime finds containers again that an earlier agent has started.
+#include <map>
+#include <optional>
+#include <string_view>
+
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
@@ -14,46 +18,106 @@ namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kListPause{5};
 constexpr std::chrono::seconds kPatience{2};
+// No UIDs of pods: names of directories have no slash.
+constexpr std::string_view kListLane = "/list";
+constexpr std::string_view kLookLane = "/look";
 
 }  // namespace
 
+// What became of a container whose supervisor has gone.
+struct ProcessRuntime::Orphan {
+  Result<std::size_t> left{0};  // processes
+  bool has_run = false;
+  std::optional<ContainerExit> exit{};
+  std::optional<Error> trouble{};  // with the removal of a container that has never run
+};
+
+// A list() that is under way.
+struct ProcessRuntime::Listing {
+  Done<std::vector<SeenContainer>> done{};
+  std::chrono::steady_clock::time_point until{};
+  Patience patience = Patience::kWaits;
+  bool is_complete = true;
+  std::vector<std::unique_ptr<Entry>> orphans{};
+  std::size_t awaited = 0;  // orphans
+};
+
 void ProcessRuntime::list(Done<std::vector<SeenContainer>> done) {
-  if (!std::exchange(is_swept_, true)) ContainerDirectory::sweep(root());
-  list_again(done, std::chrono::steady_clock::now() + kPatience);
+  // Shared by the steps of the list, the last of which answers.
+  auto listing = std::make_shared<Listing>();
+  listing->done = std::move(done);
+  listing->until = std::chrono::steady_clock::now() + kPatience;
+  if (std::exchange(is_swept_, true)) return list_again(listing);
+  beside(
+      std::string(kListLane),
+      [root = root()]() -> Result<void> {
+        ContainerDirectory::sweep(root);
+        return {};
+      },
+      [this, listing](const Result<void>&) { list_again(listing); });
 }
 
-void ProcessRuntime::list_again(const Done<std::vector<SeenContainer>>& done,
-                                std::chrono::steady_clock::time_point until) {
-  const auto containers = ContainerDirectory::all(root());
-  if (!containers) return done(containers.error());
-  const Patience patience =
-      std::chrono::steady_clock::now() < until ? Patience::kWaits : Patience::kIsOver;
-  bool is_complete = true;
-  for (const ContainerRef& container : *containers) {
+void ProcessRuntime::list_again(const std::shared_ptr<Listing>& listing) {
+  beside(
+      std::string(kListLane), [root = root()] { return ContainerDirectory::all(root); },
+      [this, listing](const Result<std::vector<ContainerRef>>& containers) {
+        if (!containers) return listing->done(containers.error());
+        adopt_all(listing, *containers);
+      });
+}
+
+void ProcessRuntime::adopt_all(const std::shared_ptr<Listing>& listing,
+                               const std::vector<ContainerRef>& containers) {
+  listing->patience =
+      std::chrono::steady_clock::now() < listing->until ? Patience::kWaits : Patience::kIsOver;
+  listing->is_complete = true;
+  listing->orphans.clear();
+  for (const ContainerRef& container : containers) {
     if (find(container) != nullptr) continue;
-    const auto adopted = adopt(container, patience);
+    const auto adopted = adopt(*listing, container);
     if (adopted) continue;
     if (adopted.error().code != Code::kConflict) {
-      return done(wrap(name_of(container), adopted.error()));
+      return listing->done(wrap(name_of(container), adopted.error()));
     }
-    is_complete = false;
+    listing->is_complete = false;
   }
-  if (!is_complete) {
-    auto timer = std::make_shared<asio::steady_timer>(loop_, kListPause);  // lives in its handler
-    timer->async_wait([this, lives = lives_, timer, done, until](boost::system::error_code error) {
-      if (*lives && !error) list_again(done, until);
-    });
-    return;
-  }
-  std::vector<SeenContainer> all;
-  all.reserve(entries_.size());
-  for (const auto& [container, entry] : entries_) all.push_back(seen(*entry));
-  done(std::move(all));
+  adopt_orphans(listing);
 }
 
-// Fails with kConflict as long as there is patience: while processes of a container without a
-// supervisor are left, and while it cannot be told whether it will start.
-Result<void> ProcessRuntime::adopt(const ContainerRef& container, Patience patience) {
+void ProcessRuntime::adopt_orphans(const std::shared_ptr<Listing>& listing) {
+  listing->awaited = listing->orphans.size();
+  if (listing->awaited == 0) return look(listing);
+  for (std::size_t index = 0; index < listing->orphans.size(); ++index) {
+    const Entry& entry = *listing->orphans[index];
+    beside(
+        entry.lane,
+        [subject = subject_of(entry), exit = entry.exit]() -> Result<Orphan> {
+          Orphan orphan{.left = subject.kill(),
+                        .has_run = exit || subject.directory.has_main(),
+                        .exit = exit};
+          if (!orphan.left || *orphan.left > 0) return orphan;
+          if (!orphan.has_run) {
+            // Its start was never let go.
+            static_cast<void>(subject.remove());
+            if (const auto gone = subject.directory.remove(); !gone) orphan.trouble = gone.error();
+          } else if (!exit) {
+            orphan.exit = ContainerExit{
+                .code = 137, .cause = ExitCause::kUnknown, .finished_at = wall_millis()};
+            static_cast<void>(subject.directory.write_exit(*orphan.exit));
+          }
+          return orphan;
+        },
+        [this, listing, index](const Result<Orphan>& orphan) {
+          adopt_without_supervisor(*listing, std::move(listing->orphans[index]),
+                                   orphan ? *orphan : Orphan{.left = orphan.error()});
+          if (--listing->awaited == 0) look(listing);
+        });
+  }
+}
+
+// A container without a supervisor becomes an orphan of the listing. Fails with kConflict as long
+// as there is patience, while it cannot be told whether the container will start.
+Result<void> ProcessRuntime::adopt(Listing& listing, const ContainerRef& container) {
   const auto directory = ContainerDirectory::of(root(), container);
   auto made = std::make_unique<Entry>(loop_, container, directory);
   Entry& entry = *made;
@@ -86,10 +150,11 @@ Result<void> ProcessRuntime::adopt(const ContainerRef& container, Patience patie
   }
   entry.exit = directory.read_exit();
   if (!entry.exit && supervisor && is_running(supervisor->process)) {
-    if (!directory.has_main() && patience == Patience::kWaits) {
+    if (!directory.has_main() && listing.patience == Patience::kWaits) {
       return Error{Code::kConflict, "its monitor has not started it yet"};
     }
     entry.supervisor = supervisor->process;
+    entry.lane = lane_of(container, entry.is_attached ? supervisor->process.pid : 0);
     entry.phase = Entry::Phase::kRunning;
     entries_[container] = std::move(made);
     const auto watched = watch(entry);
@@ -101,62 +166,92 @@ Result<void> ProcessRuntime::adopt(const ContainerRef& container, Patience patie
     entry.supervisor = {};
     entry.exit = directory.read_exit();
   }
-  return adopt_without_supervisor(std::move(made), patience);
+  entry.lane = container.pod;
+  listing.orphans.push_back(std::move(made));
+  return {};
 }
 
-Result<void> ProcessRuntime::adopt_without_supervisor(std::unique_ptr<Entry> made,
-                                                      Patience patience) {
+void ProcessRuntime::adopt_without_supervisor(Listing& listing, std::unique_ptr<Entry> made,
+                                              const Orphan& orphan) {
   Entry& entry = *made;
-  const auto left = entry.confinement->kill(processes_of(entry));
-  if (!left || *left > 0) {
-    if (patience == Patience::kWaits) {
-      return Error{Code::kConflict, "its monitor has gone, and its processes are being killed"};
+  const ContainerRef container = entry.container;
+  if (find(container) != nullptr) return;
+  if (!orphan.left || *orphan.left > 0) {
+    if (listing.patience == Patience::kWaits) {
+      // Its processes are being killed.
+      listing.is_complete = false;
+      return;
     }
     // The container keeps its CPUs; the other containers are listed.
     entry.phase = Entry::Phase::kEnding;
     entry.pause = kLongestPause;
-    entries_[entry.container] = std::move(made);
-    later(entry, kShortestPause, [this](Entry& current) { wait_for_end(current); });
-    return {};
+    entries_[container] = std::move(made);
+    return later(entry, kShortestPause, [this](Entry& current) { wait_for_end(current); });
   }
-  if (!entry.directory.has_main() && !entry.exit) {
-    // Its start was never let go.
-    static_cast<void>(entry.confinement->remove(processes_of(entry)));
-    const auto removed = entry.directory.remove();
-    if (!removed && options_.on_trouble && troubled_.insert(entry.container).second) {
-      options_.on_trouble(wrap(name_of(entry.container), removed.error()).message);
+  if (!orphan.has_run) {
+    if (orphan.trouble && options_.on_trouble && troubled_.insert(container).second) {
+      options_.on_trouble(wrap(name_of(container), *orphan.trouble).message);
     }
-    return {};
+    return;
   }
   entry.phase = Entry::Phase::kEnded;
-  if (!entry.exit) {
-    entry.exit =
-        ContainerExit{.code = 137, .cause = ExitCause::kUnknown, .finished_at = wall_millis()};
-    static_cast<void>(entry.directory.write_exit(*entry.exit));
-  }
-  const ContainerRef container = entry.container;
+  entry.exit = orphan.exit;
   entries_[container] = std::move(made);
-  return {};
 }
 
-SeenContainer ProcessRuntime::seen(const Entry& entry) const {
+// A round is over: the next, or the answer, with what the kernel says now.
+void ProcessRuntime::look(const std::shared_ptr<Listing>& listing) {
+  if (!listing->is_complete) {
+    auto timer = std::make_shared<asio::steady_timer>(loop_, kListPause);  // lives in its handler
+    timer->async_wait([this, lives = lives_, timer, listing](boost::system::error_code error) {
+      if (*lives && !error) list_again(listing);
+    });
+    return;
+  }
+  std::map<std::uint64_t, Subject> subjects;  // by generation
+  for (const auto& [container, entry] : entries_) {
+    if (entry->phase == Entry::Phase::kEnded) continue;
+    Subject subject = subject_of(*entry);
+    // In a lane of its own, so that a list waits for no container's other work.
+    subject.path = std::make_shared<CgroupPath>(entry->path);
+    subjects.emplace(entry->generation, std::move(subject));
+  }
+  using Views = std::map<std::uint64_t, Result<KernelView>>;
+  beside(
+      std::string(kLookLane),
+      [subjects = std::move(subjects)]() -> Result<Views> {
+        Views views;
+        for (const auto& [generation, subject] : subjects) {
+          views.emplace(generation, subject.confinement->look(subject.processes()));
+        }
+        return views;
+      },
+      [this, listing](const Result<Views>& views) {
+        if (!views) return listing->done(views.error());
+        std::vector<SeenContainer> all;
+        all.reserve(entries_.size());
+        for (const auto& [container, entry] : entries_) {
+          SeenContainer& one = all.emplace_back(seen(*entry));
+          const auto view = views->find(entry->generation);
+          // A container that has begun since then: what it was given is so.
+          if (!one.running || view == views->end()) continue;
+          if (view->second) one.cpus = view->second->cpus;
+          one.strayed =
+              !view->second || (entry->phase == Entry::Phase::kRunning && view->second->strayed);
+        }
+        listing->done(std::move(all));
+      });
+}
+
+SeenContainer ProcessRuntime::seen(const Entry& entry) {
   SeenContainer container{.container = entry.container,
                           .attempt = entry.attempt,
                           .running = entry.phase != Entry::Phase::kEnded,
                           .started_at = entry.started_at};
   entry.pod.show(container);
-  if (!container.running) {
-    container.exit = entry.exit;
-    if (container.exit) container.exit->started_at = entry.started_at;
-    return container;
-  }
-  const auto view = entry.confinement->look(processes_of(entry));
-  if (view) {
-    container.cpus = view->cpus;
-    container.strayed = entry.phase == Entry::Phase::kRunning && view->strayed;
-  } else {
-    container.strayed = true;
-  }
+  if (container.running) return container;
+  container.exit = entry.exit;
+  if (container.exit) container.exit->started_at = entry.started_at;
   return container;
 }
 

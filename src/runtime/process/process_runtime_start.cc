@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the process runtime starts a container: records first, then an empty place, then the
-// monitor, which says when the command runs.
+// How the process runtime starts a container: volumes and records first, then an empty place, then
+// the monitor, which says when the command runs.
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <exception>
+#include <memory>
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include "runtime/monitor/log_file.h"
 #include "runtime/process/process_runtime_entry.h"
 #include "runtime/workspace/pod_files.h"
+#include "sys/descriptor.h"
 #include "sys/file/file.h"
 #include "sys/process/container_mark.h"
 
@@ -25,62 +26,87 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A library that throws ends this start, and not the agent.
-template <typename Step>
-Result<void> caught(const Step& step) {
-  try {
-    return step();
-  } catch (const std::exception& error) {
-    return Error{Code::kIo, error.what()};
+// What a start needs on disk, made by work beside the loop.
+struct Preparation {
+  std::string root{};
+  std::shared_ptr<const Pod> pod{};  // whose volumes are made; null: none are
+  Launcher launcher{};
+  StoredLaunch stored{};
+  ContainerDirectory directory;
+
+  Result<void> make() const {
+    if (pod != nullptr) TRY(make_volumes(root, *pod, launcher));
+    TRY(make_private_tops(root));
+    TRY(directory.make());
+    TRY(directory.write_launch(stored));
+    const std::string& log = stored.launch.log_path;
+    if (!log.empty()) {
+      remove_logs_before(log.substr(0, log.rfind('/')), stored.launch.attempt - 1);
+    }
+    return {};
   }
-}
+};
+
+struct Cleared {
+  std::size_t left = 0;  // processes
+  bool is_prepared = false;
+};
+
+struct AttachedProcesses {
+  ProcessId client{};
+  ProcessId main{};
+  std::vector<ProcessId> unrelated{};
+  std::chrono::milliseconds at{};
+};
 
 }  // namespace
 
+// A monitor that waits for "go"; it ends when nothing has the other end of its channel.
+struct ProcessRuntime::Spawned {
+  ProcessId monitor{};
+  bool is_child = false;
+  std::shared_ptr<Descriptor> channel{};  // shared by the copies of a result
+  Result<void> recorded{};
+};
+
 void ProcessRuntime::start(const Start& start, Done<Started> done) {
-  const auto prepared = workspace_.prepare(start);
-  if (!prepared) return done(prepared.error());
-  launch_for(*prepared, {.pod = start.pod}, std::move(done));
+  const auto launch = workspace_.launch_of(start);
+  if (!launch) return done(launch.error());
+  const bool is_waiting = start.process == Start::Process::kWaiting;
+  launch_for({.launch = *launch,
+              .pod = {.pod = start.pod},
+              .volumes_of = is_waiting ? nullptr : start.pod},
+             std::move(done));
 }
 
 void ProcessRuntime::launch(const Launch& launch, Done<Started> done) {
-  launch_for(launch, read_kept_pod(launch.manifest), std::move(done));
+  launch_for({.launch = launch, .pod = read_kept_pod(launch.manifest)}, std::move(done));
 }
 
-void ProcessRuntime::launch_for(const Launch& launch, KeptPod pod, Done<Started> done) {
+void ProcessRuntime::launch_for(Beginning beginning, Done<Started> done) {
+  const Launch& launch = beginning.launch;
   if (const auto free = check_free(launch); !free) return done(free.error());
-  const std::string cgroup =
-      cgroup_of(launch.container, confinement_->capabilities().confined_by, launch.placement.owner);
-  if (const auto left = leave_old_cgroup(launch.container, cgroup); !left) {
-    return done(wrap(fmt::format("start {}", name_of(launch.container)), left.error()));
-  }
-  entries_.erase(launch.container);
   auto made = std::make_unique<Entry>(loop_, launch.container,
                                       ContainerDirectory::of(root(), launch.container));
   Entry& entry = *made;
   entry.generation = next_generation_++;
   entry.attempt = launch.attempt;
-  entry.pod = std::move(pod);
+  entry.pod = std::move(beginning.pod);
+  entry.volumes_of = std::move(beginning.volumes_of);
   entry.confinement = confinement_;
-  entry.confine_in(cgroup);
+  entry.confine_in(cgroup_of(launch.container, confinement_->capabilities().confined_by,
+                             launch.placement.owner));
+  entry.lane = lane_of(launch.container, launch.attached_to);
   entry.launch = launch;
   if (launch.attached > 0) entry.launch->placement = placement_of_client(launch.placement);
   entry.started = std::move(done);
-  entries_[launch.container] = std::move(made);
-  if (const auto recorded = caught([&] { return record(entry); }); !recorded) {
-    return fail(entry, recorded.error());
+  // An earlier attempt may have shared CPUs, and this one has its own, or the other way round.
+  if (const Entry* old = find(launch.container);
+      old != nullptr && old->path.cgroup != entry.path.cgroup) {
+    entry.left = subject_of(*old);
   }
+  entries_[launch.container] = std::move(made);
   clear_place(entry);
-}
-
-// An earlier attempt may have shared CPUs, and this one has its own, or the other way round.
-Result<void> ProcessRuntime::leave_old_cgroup(const ContainerRef& container,
-                                              const std::string& cgroup) {
-  const Entry* old = find(container);
-  if (old == nullptr || old->cgroup == cgroup) return {};
-  const ContainerProcesses left = processes_of(*old);
-  if (TRY(old->confinement->kill(left)) == 0 && TRY(old->confinement->remove(left))) return {};
-  return Error{Code::kIo, "the cgroup of an earlier attempt is still in use"};
 }
 
 Result<void> ProcessRuntime::check_free(const Launch& launch) {
@@ -102,82 +128,149 @@ Result<void> ProcessRuntime::check_free(const Launch& launch) {
   return {};
 }
 
-Result<void> ProcessRuntime::record(Entry& entry) {
-  const Launch& launch = *entry.launch;
-  TRY(make_private_tops(root()));
-  TRY(entry.directory.make());
-  TRY(entry.directory.write_launch(
-      {.launch = launch, .confinement = confinement_->describe(), .cgroup = entry.cgroup}));
-  if (!launch.log_path.empty()) {
-    remove_logs_before(launch.log_path.substr(0, launch.log_path.rfind('/')), launch.attempt - 1);
-  }
-  return {};
-}
-
 // What an earlier attempt left in its place must not share it.
 void ProcessRuntime::clear_place(Entry& entry) {
-  if (entry.is_unwanted) return fail(entry, {Code::kIo, "it was killed before it had started"});
-  const auto left = entry.confinement->kill(processes_of(entry));
-  if (!left) return fail(entry, left.error());
-  if (*left > 0) {
-    entry.pause = std::min(entry.pause * 2, kLongestPause);
-    if (entry.pause == kLongestPause) {
-      tell_once(entry, fmt::format("{} processes of an earlier attempt cannot be killed; it "
-                                   "starts when they have gone",
-                                   *left));
-    }
-    return later(entry, entry.pause, [this](Entry& current) { clear_place(current); });
-  }
-  entry.pause = kShortestPause;
-  if (const auto begun = caught([&] { return begin(entry); }); !begun) {
-    return fail(entry, begun.error());
-  }
-  const bool is_there = entry.is_attached;
-  entry.launch.reset();
-  if (!is_there) return wait_for_start(entry);
-  if (auto started = std::exchange(entry.started, nullptr)) {
-    started(Started{.at = entry.started_at});
-  }
+  Preparation preparation{.root = root(),
+                          .pod = entry.volumes_of,
+                          .launcher = options_.workspace.launcher,
+                          .stored = {.launch = *entry.launch,
+                                     .confinement = confinement_->describe(),
+                                     .cgroup = entry.path.cgroup},
+                          .directory = entry.directory};
+  beside(
+      entry,
+      [preparation = std::move(preparation), subject = subject_of(entry), old = entry.left,
+       is_prepared = entry.is_prepared]() -> Result<Cleared> {
+        if (old) {
+          if (const std::size_t left = TRY(old->kill()); left > 0) return Cleared{.left = left};
+          if (!TRY(old->remove())) return Cleared{.left = 1};
+        }
+        if (!is_prepared) TRY(preparation.make());
+        return Cleared{.left = TRY(subject.kill()), .is_prepared = true};
+      },
+      [this](Entry& current, const Result<Cleared>& cleared) {
+        if (!cleared) return fail(current, cleared.error());
+        if (cleared->is_prepared) {
+          current.is_prepared = true;
+          current.left.reset();
+        }
+        if (current.is_unwanted) {
+          return fail(current, {Code::kIo, "it was killed before it had started"});
+        }
+        if (cleared->left > 0) {
+          current.pause = std::min(current.pause * 2, kLongestPause);
+          if (current.pause == kLongestPause) {
+            tell_once(current,
+                      fmt::format("{} processes of an earlier attempt cannot be killed; it "
+                                  "starts when they have gone",
+                                  cleared->left));
+          }
+          return later(current, current.pause, [this](Entry& again) { clear_place(again); });
+        }
+        current.pause = kShortestPause;
+        begin(current);
+      });
 }
 
-Result<void> ProcessRuntime::begin(Entry& entry) {
-  TRY(confinement_->confine(processes_of(entry), current(entry, entry.launch->placement)));
-  return entry.launch->attached > 0 ? attach(entry, *entry.launch) : spawn(entry);
+void ProcessRuntime::begin(Entry& entry) {
+  entry.is_beginning = true;
+  if (entry.launch->attached > 0) return attach(entry);
+  spawn(entry);
 }
 
 // The client of `corehold run` is the supervisor, and its child waits to be let go.
-Result<void> ProcessRuntime::attach(Entry& entry, const Launch& launch) {
-  entry.is_attached = true;
-  const auto supervisor = identify(launch.attached_to);
-  const auto main = identify(launch.attached);
-  const auto status = status_of(launch.attached);
-  if (!supervisor || !main || !status || status->parent != launch.attached_to) {
-    return Error{Code::kNotFound, fmt::format("process {} is no child of process {}",
-                                              launch.attached, launch.attached_to)};
-  }
-  entry.supervisor = *supervisor;
-  entry.main = *main;
-  entry.mark = run_mark(*supervisor);
-  entry.unrelated = unrelated_processes_of(supervisor->pid, main->pid);
-  entry.started_at = wall_millis();
-  TRY(entry.directory.write_main({.process = entry.main, .started_at = entry.started_at}));
-  TRY(entry.directory.write_supervisor(
-      {.process = entry.supervisor, .started_at = entry.started_at, .unrelated = entry.unrelated}));
-  TRY(watch(entry));
-  TRY(confinement_->place(processes_of(entry), launch.attached));
-  entry.phase = Entry::Phase::kRunning;
-  return {};
+void ProcessRuntime::attach(Entry& entry) {
+  const Launch& launch = *entry.launch;
+  beside(
+      entry,
+      [subject = subject_of(entry), placement = current(entry, launch.placement),
+       client = launch.attached_to, child = launch.attached]() -> Result<AttachedProcesses> {
+        TRY(subject.confinement->confine(subject.processes(), placement));
+        const auto supervisor = identify(client);
+        const auto main = identify(child);
+        const auto status = status_of(child);
+        if (!supervisor || !main || !status || status->parent != client) {
+          return Error{Code::kNotFound,
+                       fmt::format("process {} is no child of process {}", child, client)};
+        }
+        const AttachedProcesses attached{.client = *supervisor,
+                                         .main = *main,
+                                         .unrelated = unrelated_processes_of(client, child),
+                                         .at = wall_millis()};
+        TRY(subject.directory.write_main({.process = attached.main, .started_at = attached.at}));
+        TRY(subject.directory.write_supervisor({.process = attached.client,
+                                                .started_at = attached.at,
+                                                .unrelated = attached.unrelated}));
+        return attached;
+      },
+      [this](Entry& current, const Result<AttachedProcesses>& attached) {
+        current.is_attached = true;
+        if (!attached) return fail(current, attached.error());
+        current.supervisor = attached->client;
+        current.main = attached->main;
+        current.mark = run_mark(attached->client);
+        current.unrelated = attached->unrelated;
+        current.started_at = attached->at;
+        if (const auto watched = watch(current); !watched) return fail(current, watched.error());
+        take_in(current);
+      });
 }
 
-Result<void> ProcessRuntime::spawn(Entry& entry) {
-  const MonitorProcess monitor =
-      TRY(options_.workspace.launcher.start_monitor(options_.monitor, entry.directory.path()));
-  entry.supervisor = monitor.process;
-  entry.is_child = monitor.is_child;
+// Puts the child into the container, from which on it is let go by its client.
+void ProcessRuntime::take_in(Entry& entry) {
+  beside(
+      entry,
+      [subject = subject_of(entry), child = entry.main.pid] {
+        return subject.confinement->place(subject.processes(), child);
+      },
+      [this](Entry& current, const Result<void>& placed) {
+        if (current.phase != Entry::Phase::kStarting) return;  // it has ended meanwhile
+        if (!placed) return fail(current, placed.error());
+        if (current.is_unwanted) {
+          return fail(current, {Code::kIo, "it was killed before it had started"});
+        }
+        current.launch.reset();
+        current.phase = Entry::Phase::kRunning;
+        for (const int number : std::exchange(current.signals, {})) {
+          static_cast<void>(send_signal(current.main, number));
+        }
+        if (auto started = std::exchange(current.started, nullptr)) {
+          started(Started{.at = current.started_at});
+        }
+      });
+}
+
+void ProcessRuntime::spawn(Entry& entry) {
+  beside(
+      entry,
+      [subject = subject_of(entry), placement = current(entry, entry.launch->placement),
+       launcher = options_.workspace.launcher, command = options_.monitor]() -> Result<Spawned> {
+        TRY(subject.confinement->confine(subject.processes(), placement));
+        const MonitorProcess monitor =
+            TRY(launcher.start_monitor(command, subject.directory.path()));
+        Spawned spawned{.monitor = monitor.process,
+                        .is_child = monitor.is_child,
+                        .channel = std::make_shared<Descriptor>(monitor.channel)};
+        spawned.recorded = subject.directory.write_supervisor(
+            {.process = monitor.process, .started_at = wall_millis()});
+        return spawned;
+      },
+      [this](Entry& current, const Result<Spawned>& spawned) {
+        if (!spawned) return fail(current, spawned.error());
+        current.supervisor = spawned->monitor;
+        current.is_child = spawned->is_child;
+        if (const auto heard = go(current, *spawned); !heard) return fail(current, heard.error());
+        current.launch.reset();
+        wait_for_start(current);
+      });
+}
+
+Result<void> ProcessRuntime::go(Entry& entry, const Spawned& spawned) {
   boost::system::error_code error;
-  entry.channel.assign(monitor.channel, error);
+  entry.channel.assign(spawned.channel->release(), error);
   if (error) return Error{Code::kIo, fmt::format("watch the monitor: {}", error.message())};
-  TRY(entry.directory.write_supervisor({.process = entry.supervisor, .started_at = wall_millis()}));
+  TRY(spawned.recorded);
+  if (entry.is_unwanted) return Error{Code::kIo, "it was killed before it had started"};
   TRY(watch(entry));
   listen(entry);
   // From here on a restarted agent finds it.
@@ -212,8 +305,10 @@ Result<void> ProcessRuntime::watch(Entry& entry) {
 
 void ProcessRuntime::wait_for_start(Entry& entry) {
   later(entry, options_.start_timeout, [this](Entry& slow) {
-    slow.failure = fmt::format("nothing heard of its monitor (process {}) for {} s",
-                               slow.supervisor.pid, options_.start_timeout.count() / 1000);
+    slow.failure = fmt::format(
+        "nothing heard of its monitor (process {}) for {} s; does the file system of each hostPath "
+        "and of the command answer?",
+        slow.supervisor.pid, options_.start_timeout.count() / 1000);
     static_cast<void>(send_signal(slow.supervisor, SIGKILL));
   });
 }

@@ -224,12 +224,15 @@ TEST_F(ContainerVolumes, AreRefusedWhenThePathIsMissing) {
     return fmt::format(R"([{{"name":"v","hostPath":{{"path":"{}","type":"{}"}}}}])", missing, type);
   };
   const std::string mounts = R"([{"name":"v","mountPath":"/new"}])";
-  EXPECT_EQ(output(pod("true", mounts, volumes("Directory"))),
-            fmt::format("volume v of pod default/p: {} does not exist", missing));
-  EXPECT_EQ(output(pod("true", mounts, volumes("DirectoryOrCreate"))),
-            fmt::format("volume v of pod default/p: {} does not exist, and nothing is created "
-                        "outside {}: create it first, or use an emptyDir",
-                        missing, bench_.root()));
+  EXPECT_EQ(
+      output(pod("true", mounts, volumes("Directory"))),
+      fmt::format("start container main (pod uid-1): volume v of pod default/p: {} does not exist",
+                  missing));
+  EXPECT_EQ(
+      output(pod("true", mounts, volumes("DirectoryOrCreate"))),
+      fmt::format("start container main (pod uid-1): volume v of pod default/p: {} does not exist, "
+                  "and nothing is created outside {}: create it first, or use an emptyDir",
+                  missing, bench_.root()));
   EXPECT_NE(::access(missing.c_str(), F_OK), 0);
 }
 
@@ -273,7 +276,7 @@ TEST_F(ContainerVolumes, AreNotMadeThroughALinkBelowTheRoot) {
   EXPECT_THAT(*entries_of(host_), testing::IsEmpty());
 }
 
-TEST_F(ContainerVolumes, OfPodsThatNobodyKnowsAreSwept) {
+TEST_F(ContainerVolumes, OfPodsThatNobodyKnowsAreFoundAndRemoved) {
   const std::string known = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a01";
   const std::string unknown = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a02";
   const std::string top = bench_.root() + "/volumes/";
@@ -282,7 +285,8 @@ TEST_F(ContainerVolumes, OfPodsThatNobodyKnowsAreSwept) {
   }
   ASSERT_EQ(::mount("test", (top + unknown + "/v").c_str(), "tmpfs", 0, ""), 0);
   ASSERT_TRUE(make_directories(bench_.root() + "/logs/" + unknown, 0755));
-  EXPECT_THAT(sweep_pod_files(bench_.root(), {known}, Launcher()), testing::ElementsAre(unknown));
+  EXPECT_THAT(unknown_pod_files(bench_.root(), {known}), testing::ElementsAre(unknown));
+  ASSERT_TRUE(remove_pod_files(bench_.root(), unknown, Launcher()));
   EXPECT_THAT(*entries_of(top), testing::ElementsAre(known, "mine"));
   EXPECT_THAT(*entries_of(bench_.root() + "/logs"), testing::IsEmpty());
 }

@@ -63,6 +63,12 @@ std::string text_in(const json::object& object, std::string_view key) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
 }
 
+// The machine is left alone.
+WorkspaceOptions without_mounts(WorkspaceOptions options) {
+  options.launcher = Launcher::without_mounts();
+  return options;
+}
+
 }  // namespace
 
 struct SimulatedRuntime::Entry {
@@ -130,7 +136,10 @@ Result<void> SimulatedRuntime::Entry::from_json(const json::object& object, Entr
 
 SimulatedRuntime::SimulatedRuntime(asio::io_context& loop, std::string path,
                                    WorkspaceOptions workspace, RuntimeEvents& events)
-    : loop_(loop), journal_(std::move(path)), workspace_(std::move(workspace)), events_(events) {}
+    : loop_(loop),
+      journal_(std::move(path)),
+      workspace_(without_mounts(std::move(workspace))),
+      events_(events) {}
 
 SimulatedRuntime::~SimulatedRuntime() { *lives_ = false; }
 

@@ -2,17 +2,20 @@
 #include "runtime/simulated/simulated_runtime.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
+#include <memory>
 #include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/check.h"
+#include "pod/pod_json.h"
 #include "sys/file/directory.h"
 
 namespace corehold {
@@ -34,7 +37,8 @@ class Simulated : public testing::Test, public RuntimeEvents {
   void restart() {
     runtime_.reset();
     runtime_ = std::make_unique<SimulatedRuntime>(loop_, directory_ + "/simulated.json",
-                                                  WorkspaceOptions{}, *this);
+                                                  WorkspaceOptions{.context = {.root = directory_}},
+                                                  *this);
   }
   void preparing(const ContainerRef&, int, const std::string&) override {}
   void exited(const ContainerRef&, int attempt, const ContainerExit& exit) override {
@@ -84,6 +88,25 @@ class Simulated : public testing::Test, public RuntimeEvents {
   int attempt_ = -1;
   std::optional<ContainerExit> exit_{};
 };
+
+// What its containers have in memory is as little there as the containers.
+TEST_F(Simulated, MountsNothing) {
+  const auto pod = pod_from_json(parse_json(R"json({"metadata":{"name":"p","uid":"u"},"spec":{
+      "containers":[{"name":"main","command":["serve"]}],
+      "volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}]}})json")
+                                     ->get_object());
+  ASSERT_TRUE(pod);
+  std::optional<Result<Started>> started;
+  runtime_->start({.container = main_, .pod = std::make_shared<const Pod>(*pod)},
+                  [&](const Result<Started>& done) { started = done; });
+  ASSERT_TRUE(started);
+  EXPECT_TRUE(*started) << started->error().message;
+  struct stat volume {};
+  struct stat around {};
+  ASSERT_EQ(::stat((directory_ + "/volumes/u/v").c_str(), &volume), 0);
+  ASSERT_EQ(::stat(directory_.c_str(), &around), 0);
+  EXPECT_EQ(volume.st_dev, around.st_dev);
+}
 
 TEST_F(Simulated, ContainersRunUntilTheyAreStopped) {
   ASSERT_TRUE(start(launch({"/bin/server"})));

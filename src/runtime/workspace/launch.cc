@@ -119,6 +119,14 @@ Result<Launch> make_launch(const Pod& pod, std::string_view container, int attem
   for (const auto* words : {&found->command, &found->arguments}) {
     for (const std::string& word : *words) launch.command.push_back(TRY(expand(word, variables)));
   }
+  for (const VolumeSpec& volume : spec.volumes) {
+    if (volume.kind != VolumeSpec::Kind::kHostPath) continue;
+    launch.host_paths.push_back(
+        {.volume = fmt::format("{} of pod {}", volume.name, display_name(pod)),
+         .path = volume.host_path,
+         .type = volume.host_type,
+         .root = context.root});
+  }
   for (const MountSpec& mount : found->mounts) {
     launch.mounts.push_back(
         TRY(mount_of(mount, *spec.find_volume(mount.volume), pod, variables, context)));

@@ -113,6 +113,9 @@ TEST(MakeLaunch, MountsVolumesWhereTheyAreAskedFor) {
                 .may_create = true},
           Mount{
               .source = "/var/lib/corehold/podinfo/u-1/i", .target = "/info", .read_only = true}));
+  EXPECT_THAT(launch.host_paths,
+              ElementsAre(HostPath{
+                  .volume = "h of pod db/pg-0", .path = "/srv/data", .root = "/var/lib/corehold"}));
 }
 
 TEST(MakeLaunch, NamesTheContainerThatIsNotThere) {

@@ -44,36 +44,6 @@ Result<void> make_empty_dir(const std::string& path, const VolumeSpec& volume,
   return {};
 }
 
-bool fits(mode_t mode, std::string_view type) {
-  if (type.starts_with("Directory")) return S_ISDIR(mode);
-  if (type.starts_with("File")) return S_ISREG(mode);
-  if (type == "Socket") return S_ISSOCK(mode);
-  if (type == "CharDevice") return S_ISCHR(mode);
-  if (type == "BlockDevice") return S_ISBLK(mode);
-  return true;
-}
-
-Result<void> check_host_path(const std::string& root, const VolumeSpec& volume) {
-  const std::string& path = volume.host_path;
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) {
-    if (fits(status.st_mode, volume.host_type)) return {};
-    return Error{Code::kInvalid, fmt::format("{} is not of type {}", path, volume.host_type)};
-  }
-  if (errno != ENOENT) return failed("stat", path);
-  if (!volume.host_type.ends_with("OrCreate")) {
-    return Error{Code::kNotFound, fmt::format("{} does not exist", path)};
-  }
-  if (!path.starts_with(root + "/")) {
-    return Error{Code::kUnsupported,
-                 fmt::format("{} does not exist, and nothing is created outside {}: create it "
-                             "first, or use an emptyDir",
-                             path, root)};
-  }
-  const Leaf leaf = volume.host_type == "DirectoryOrCreate" ? Leaf::kDirectory : Leaf::kFile;
-  return make_inside(root, path.substr(root.size() + 1), leaf);
-}
-
 // As we think of UIDs of pods: 8-4-4-4-12 hexadecimal digits.
 bool is_uuid(std::string_view name) {
   constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -112,13 +82,9 @@ Result<void> make_volumes(const std::string& root, const Pod& pod, const Launche
   const PodSpec spec = read_spec(pod);
   TRY(make_private_tops(root));
   for (const VolumeSpec& volume : spec.volumes) {
-    Result<void> made;
-    if (volume.kind == VolumeSpec::Kind::kEmptyDir) {
-      made = make_empty_dir(volume_path(root, pod.uid, volume.name), volume, spec.volume_group,
-                            launcher);
-    } else if (volume.kind == VolumeSpec::Kind::kHostPath) {
-      made = check_host_path(root, volume);
-    }
+    if (volume.kind != VolumeSpec::Kind::kEmptyDir) continue;
+    const auto made = make_empty_dir(volume_path(root, pod.uid, volume.name), volume,
+                                     spec.volume_group, launcher);
     if (!made) {
       return wrap(fmt::format("volume {} of pod {}", volume.name, display_name(pod)), made.error());
     }
@@ -141,9 +107,8 @@ Result<void> remove_pod_files(const std::string& root, const std::string& uid,
   return {};
 }
 
-std::vector<std::string> sweep_pod_files(const std::string& root,
-                                         const std::set<std::string>& known,
-                                         const Launcher& launcher) {
+std::set<std::string> unknown_pod_files(const std::string& root,
+                                        const std::set<std::string>& known) {
   std::set<std::string> unknown;
   for (const char* kind : kKinds) {
     const auto names = entries_of(fmt::format("{}/{}", root, kind));
@@ -152,11 +117,7 @@ std::vector<std::string> sweep_pod_files(const std::string& root,
       if (is_uuid(name) && !known.contains(name)) unknown.insert(name);
     }
   }
-  std::vector<std::string> removed;
-  for (const std::string& uid : unknown) {
-    if (remove_pod_files(root, uid, launcher)) removed.push_back(uid);
-  }
-  return removed;
+  return unknown;
 }
 
 }  // namespace corehold

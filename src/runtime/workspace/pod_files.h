@@ -10,7 +10,6 @@
 
 #include <set>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "pod/pod.h"
@@ -28,9 +27,9 @@ std::string log_path(const std::string& root, const std::string& uid, const std:
 // private. A container sees its own by mounts, whatever user it runs as. Idempotent.
 Result<void> make_private_tops(const std::string& root);
 
-// Makes the pod's emptyDir volumes and checks that its hostPath volumes are what the pod
-// says they are. Idempotent; to be called before a container of the pod is started.
-// Nothing is made outside the root: a path that is missing there is an error.
+// Makes the pod's emptyDir volumes. Idempotent; to be called before a container of the pod is
+// started. What is outside the root is not touched: the process that becomes the container looks
+// at the hostPath volumes (host_path.h), so that a file system that hangs holds up nothing else.
 Result<void> make_volumes(const std::string& root, const Pod& pod, const Launcher& launcher);
 
 // Unmounts and removes what the pod has, except what the runtime keeps of containers.
@@ -38,10 +37,8 @@ Result<void> make_volumes(const std::string& root, const Pod& pod, const Launche
 Result<void> remove_pod_files(const std::string& root, const std::string& uid,
                               const Launcher& launcher);
 
-// Removes the files of pods that the agent does not know: directories named by a UUID that is
-// not among `known`. What cannot be removed stays. Says which were removed.
-std::vector<std::string> sweep_pod_files(const std::string& root,
-                                         const std::set<std::string>& known,
-                                         const Launcher& launcher);
+// The pods that have files and are not among `known`: directories named by a UUID.
+std::set<std::string> unknown_pod_files(const std::string& root,
+                                        const std::set<std::string>& known);
 
 }  // namespace corehold

@@ -10,25 +10,34 @@
 
 namespace corehold {
 
-// A library that throws fails this start, and does not end the agent.
-Result<Launch> Workspace::prepare(const Start& start) const {
+Result<Launch> Workspace::launch_of(const Start& start) const {
+  CHECK(start.pod != nullptr);
+  // A library that throws fails this start, and does not end the agent.
   try {
-    return launch_of(start);
+    return make(start);
   } catch (const std::exception& error) {
     return Error{Code::kIo,
                  fmt::format("prepare container {}: {}", start.container.container, error.what())};
   }
 }
 
-Result<Launch> Workspace::launch_of(const Start& start) const {
-  CHECK(start.pod != nullptr);
+Result<Launch> Workspace::prepare(const Start& start) const {
+  Launch launch = TRY(launch_of(start));
+  if (start.process == Start::Process::kWaiting) return launch;
+  try {
+    TRY(make_volumes(options_.context.root, *start.pod, options_.launcher));
+  } catch (const std::exception& error) {
+    return Error{Code::kIo,
+                 fmt::format("prepare container {}: {}", start.container.container, error.what())};
+  }
+  return launch;
+}
+
+Result<Launch> Workspace::make(const Start& start) const {
   Launch launch =
       TRY(make_launch(*start.pod, start.container.container, start.attempt, options_.context));
   launch.placement = start.placement;
-  if (start.process == Start::Process::kOfThePod) {
-    TRY(make_volumes(options_.context.root, *start.pod, options_.launcher));
-    return launch;
-  }
+  if (start.process == Start::Process::kOfThePod) return launch;
   CHECK(options_.waiting != nullptr);
   const WaitingProcess waiting = TRY(options_.waiting(start.pod->uid));
   launch.attached = waiting.child;

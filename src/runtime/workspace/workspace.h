@@ -37,13 +37,15 @@ class Workspace {
  public:
   explicit Workspace(WorkspaceOptions options) : options_(std::move(options)) {}
 
-  // Makes what the pod needs on disk. Fails as make_launch(), make_volumes() and `waiting` do.
+  // Makes nothing: the volumes are for make_volumes(). Fails as make_launch() and `waiting` do.
+  Result<Launch> launch_of(const Start& start) const;
+  // The same, and makes what the pod needs on disk.
   Result<Launch> prepare(const Start& start) const;
   Result<void> write_podinfo(const Pod& pod, const AssignedByContainer& assigned) const;
   Result<void> remove(const std::string& uid) const;
 
  private:
-  Result<Launch> launch_of(const Start& start) const;
+  Result<Launch> make(const Start& start) const;
 
   WorkspaceOptions options_;
 };

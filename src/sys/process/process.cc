@@ -207,33 +207,26 @@ Result<bool> send_signal(const ProcessId& process, int number) {
   return errno_error(fmt::format("signal {} to process {}", number, process.pid), errno);
 }
 
+// A process that has the same number and start time before and after the members were asked for the
+// second time was there all along, so that the number was its own in both answers.
 Result<std::size_t> kill_members(const std::function<Result<std::set<pid_t>>()>& members) {
-  constexpr std::size_t kAtOnce = 64;  // descriptors
-  std::vector<pid_t> alive;
+  std::vector<ProcessId> alive;
   for (const pid_t pid : TRY(members())) {
-    if (!has_ended(pid)) alive.push_back(pid);
+    const auto status = status_of(pid);
+    if (is_over(pid, status)) continue;
+    alive.push_back({.pid = pid, .start_time = status->start_time});
   }
-  for (std::size_t first = 0; first < alive.size(); first += kAtOnce) {
-    std::vector<std::pair<pid_t, Descriptor>> held;
-    const std::size_t last = std::min(first + kAtOnce, alive.size());
-    for (std::size_t at = first; at < last; ++at) {
-      if (alive[at] <= 1 || alive[at] == ::getpid()) continue;
-      Descriptor fd(pidfd_open(alive[at]));
-      // ENOENT and EINVAL: it has become the number of a thread.
-      if (!fd.is_open() && errno != ESRCH && errno != EINVAL && errno != ENOENT) {
-        return errno_error(fmt::format("pidfd_open {}", alive[at]), errno);
-      }
-      if (fd.is_open()) held.emplace_back(alive[at], std::move(fd));
-    }
-    // Asked again now that no descriptor can become another process.
-    const auto still = TRY(members());
-    for (const auto& [pid, fd] : held) {
-      if (!still.contains(pid)) continue;
-      if (::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH) {
-        return errno_error(fmt::format("kill process {}", pid), errno);
-      }
-    }
+  if (alive.empty()) return 0;
+  const auto still = TRY(members());
+  std::optional<Error> failed;
+  for (const ProcessId& process : alive) {
+    if (process.pid <= 1 || process.pid == ::getpid() || !still.contains(process.pid)) continue;
+    const auto sent = send_signal(process, SIGKILL);
+    // EINVAL and ENOENT: it has become the number of a thread. The others are killed all the same.
+    const bool is_gone = !sent && (sent.error().number == EINVAL || sent.error().number == ENOENT);
+    if (!sent && !is_gone && !failed) failed = wrap("kill", sent.error());
   }
+  if (failed) return *failed;
   return alive.size();
 }
 

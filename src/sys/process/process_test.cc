@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <deque>
 #include <set>
 #include <thread>
 
@@ -171,6 +172,24 @@ TEST(Processes, AreFoundFromTheirAncestors) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   for (const int end : born) ::close(end);
+}
+
+TEST(Processes, AreKilledByAskingForThemTwiceHoweverManyThereAre) {
+  std::deque<Child> children(200);
+  int asked = 0;
+  const auto all = [&]() -> Result<std::set<pid_t>> {
+    ++asked;
+    std::set<pid_t> numbers;
+    for (const Child& child : children) numbers.insert(child.pid());
+    return numbers;
+  };
+  EXPECT_EQ(*kill_members(all), children.size());
+  EXPECT_EQ(asked, 2);
+  for (const Child& child : children) {
+    siginfo_t end{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child.pid()), &end, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(end.si_status, SIGKILL);
+  }
 }
 
 TEST(Processes, AreWatchedThroughADescriptor) {

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/worker_lanes.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+namespace corehold {
+namespace {
+
+namespace asio = boost::asio;
+
+// Work that hangs keeps its thread; the others go on with the rest.
+constexpr std::size_t kMostThreads = 32;
+constexpr std::size_t kMostIdle = 2;
+constexpr std::chrono::seconds kPatience{2};
+
+}  // namespace
+
+// Guarded by a lock: the lanes are shared by threads that come and go, and work that hangs must
+// not keep the loop from taking the rest of its lane back, which posting to the thread would.
+struct WorkerLanes::State {
+  struct Task {
+    std::function<void()> work{};
+    std::function<void()> done{};
+  };
+  // While a lane is here it is in `ready`, or a thread has it.
+  struct Lane {
+    std::deque<Task> tasks{};
+    bool is_held = false;  // by a thread, which works on the first task
+  };
+
+  explicit State(asio::io_context& the_loop) : loop(&the_loop) {}
+
+  std::mutex lock{};
+  std::condition_variable changed{};
+  asio::io_context* loop;  // null: closed
+  std::map<std::string, Lane> lanes{};
+  std::deque<std::string> ready{};
+  std::size_t threads = 0;
+  std::size_t idle = 0;
+  // Keeps the loop running while there is anything to be done.
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> busy{};
+
+  void serve();
+  void work_on(const std::string& name, std::unique_lock<std::mutex>& held);
+};
+
+void WorkerLanes::State::serve() {
+  std::unique_lock<std::mutex> held(lock);
+  while (loop != nullptr) {
+    if (!ready.empty()) {
+      const std::string name = std::move(ready.front());
+      ready.pop_front();
+      work_on(name, held);
+      continue;
+    }
+    if (idle >= kMostIdle) break;
+    ++idle;
+    changed.wait(held);
+    --idle;
+  }
+  --threads;
+  changed.notify_all();
+}
+
+// One task: other lanes that are ready have waited longer than this lane's next task.
+void WorkerLanes::State::work_on(const std::string& name, std::unique_lock<std::mutex>& held) {
+  Lane& lane = lanes.at(name);  // stays where it is until it is erased below, or all are
+  lane.is_held = true;
+  std::function<void()> work = std::move(lane.tasks.front().work);
+  held.unlock();
+  work();
+  work = nullptr;
+  held.lock();
+  if (loop == nullptr) return;
+  asio::post(*loop, std::move(lane.tasks.front().done));
+  lane.tasks.pop_front();
+  lane.is_held = false;
+  if (lane.tasks.empty()) {
+    lanes.erase(name);
+  } else {
+    ready.push_back(name);
+  }
+  if (lanes.empty()) busy.reset();
+}
+
+WorkerLanes::WorkerLanes(asio::io_context& loop) : state_(std::make_shared<State>(loop)) {}
+
+WorkerLanes::~WorkerLanes() {
+  std::map<std::string, State::Lane> dropped;  // goes without the lock: it may hold anything
+  std::unique_lock<std::mutex> held(state_->lock);
+  state_->loop = nullptr;
+  state_->busy.reset();
+  state_->ready.clear();
+  dropped = std::exchange(state_->lanes, {});
+  state_->changed.notify_all();
+  state_->changed.wait_for(held, kPatience, [this] { return state_->threads == 0; });
+}
+
+void WorkerLanes::run(const std::string& lane, std::function<void()> work,
+                      std::function<void()> done) {
+  State& state = *state_;
+  std::unique_lock<std::mutex> held(state.lock);
+  if (!state.busy) state.busy.emplace(state.loop->get_executor());
+  State::Lane& own = state.lanes[lane];
+  own.tasks.push_back({.work = std::move(work), .done = std::move(done)});
+  if (own.is_held || own.tasks.size() > 1) return;
+  state.ready.push_back(lane);
+  if (state.idle >= state.ready.size()) {
+    state.changed.notify_one();
+    return;
+  }
+  if (state.threads >= kMostThreads) return;
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are left to other threads
+  try {
+    std::thread([shared = state_] { shared->serve(); }).detach();
+    ++state.threads;
+  } catch (const std::exception&) {
+    // With a thread there is, this waits for it.
+    if (state.threads == 0) {
+      state.ready.pop_back();
+      state.work_on(lane, held);
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace corehold

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads for calls that may take long, for many parties that must not wait for each other. Work
+// is given to a lane, which has a name: the pieces of one lane are done one after the other in the
+// order given, different lanes side by side. Threads are made when there is work for them. Work
+// owns nothing: it has copies, or what its caller leaves alone until it is done.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+
+namespace corehold {
+
+class WorkerLanes {
+ public:
+  // The loop must outlive it.
+  explicit WorkerLanes(boost::asio::io_context& loop);
+  WorkerLanes(const WorkerLanes&) = delete;
+  WorkerLanes& operator=(const WorkerLanes&) = delete;
+  // Drops work that has not begun and waits a moment (kPatience) for work that has. Work that
+  // hangs is left behind: its thread touches nothing of ours any more and ends with the process.
+  ~WorkerLanes();
+
+  // Does `work` on another thread, then runs `done` on the loop, which has something to do until
+  // then. Neither may throw. When the system gives no thread, the work is done at once by the
+  // caller. Called from the loop's thread only.
+  void run(const std::string& lane, std::function<void()> work, std::function<void()> done);
+
+ private:
+  struct State;
+
+  // Shared with the threads, which may be left behind.
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace corehold
