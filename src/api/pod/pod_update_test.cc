@@ -67,7 +67,7 @@ class PodChange : public testing::Test {
 TEST_F(PodChange, MayNotAskForWhatTheRuntimeCannotRun) {
   rules_.node.emplace();
   rules_.node->unrunnable = [](const Pod& pod) -> std::vector<std::string> {
-    const json::object& its = pod.raw.at("spec").as_object();
+    const json::object& its = pod.raw->at("spec").as_object();
     std::vector<std::string> found;
     if (its.contains("hostUsers")) found.emplace_back("spec.hostUsers: not supported");
     if (its.contains("activeDeadlineSeconds")) {
