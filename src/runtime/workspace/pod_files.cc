@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -141,20 +142,25 @@ Result<void> remove_pod_files(const std::string& root, const std::string& uid,
   return {};
 }
 
-std::vector<std::string> sweep_pod_files(const std::string& root,
-                                         const std::set<std::string>& known,
-                                         const Launcher& launcher) {
-  std::set<std::string> unknown;
-  for (const char* kind : kKinds) {
+std::set<std::string> pods_with_files(const std::string& root) {
+  std::set<std::string> uids;
+  for (const char* kind : {"volumes", "podinfo", "logs", "containers"}) {
     const auto names = entries_of(fmt::format("{}/{}", root, kind));
     if (!names) continue;
-    for (const std::string& name : *names) {
-      if (is_uuid(name) && !known.contains(name)) unknown.insert(name);
-    }
+    std::copy_if(names->begin(), names->end(), std::inserter(uids, uids.end()), is_uuid);
   }
+  return uids;
+}
+
+std::vector<std::string> sweep_pod_files(const std::string& root, const std::set<std::string>& gone,
+                                         const Launcher& launcher) {
   std::vector<std::string> removed;
-  for (const std::string& uid : unknown) {
-    if (remove_pod_files(root, uid, launcher)) removed.push_back(uid);
+  for (const std::string& uid : gone) {
+    if (!is_uuid(uid)) continue;
+    const bool has_any = std::any_of(std::begin(kKinds), std::end(kKinds), [&](const char* kind) {
+      return ::access(fmt::format("{}/{}/{}", root, kind, uid).c_str(), F_OK) == 0;
+    });
+    if (has_any && remove_pod_files(root, uid, launcher)) removed.push_back(uid);
   }
   return removed;
 }

@@ -38,10 +38,12 @@ Result<void> make_volumes(const std::string& root, const Pod& pod, const Launche
 Result<void> remove_pod_files(const std::string& root, const std::string& uid,
                               const Launcher& launcher);
 
-// Removes the files of pods that the agent does not know: directories named by a UUID that is
-// not among `known`. What cannot be removed stays. Says which were removed.
-std::vector<std::string> sweep_pod_files(const std::string& root,
-                                         const std::set<std::string>& known,
+// UIDs of the pods that have any files under the root, those of the runtime among them.
+std::set<std::string> pods_with_files(const std::string& root);
+
+// Removes the files of the pods that are `gone` for good; others, known or not, are nobody's to
+// remove here. What cannot be removed stays. Says which were removed.
+std::vector<std::string> sweep_pod_files(const std::string& root, const std::set<std::string>& gone,
                                          const Launcher& launcher);
 
 }  // namespace corehold

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "sys/file/disk_full.h"
 #include "sys/file/file.h"
 
 namespace corehold {
@@ -56,11 +57,15 @@ Result<FileLock> FileLock::take(const std::string& path) {
     if (errno != EAGAIN && errno != EACCES) return lock_failed("lock", path);
     return Error{Code::kConflict, fmt::format("{} is held by {}", path, holder_of(file->get()))};
   }
-  if (::ftruncate(file->get(), 0) != 0) return lock_failed("truncate", path);
-  if (const int error = write_all(file->get(), fmt::format("{}\n", ::getpid())); error != 0) {
+  // In place, so that a full disk has the room; the lock holds without the number as well.
+  const std::string text = fmt::format("{}\n", ::getpid());
+  const int error = write_all(file->get(), text);
+  if (error != 0 && !is_disk_full(error)) {
     errno = error;
     return lock_failed("write", path);
   }
+  const auto size = static_cast<off_t>(error == 0 ? text.size() : 0);
+  if (::ftruncate(file->get(), size) != 0) return lock_failed("truncate", path);
   return FileLock(std::move(file));
 }
 
