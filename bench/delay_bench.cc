@@ -211,7 +211,7 @@ class Bench final : public ShellListener, public RuntimeEvents {
         config_(config_of(topology_, settings)),
         setup_(must(NodeSetup::make(topology_, config_))),
         rules_(manager_rules(setup_, config_)),
-        pods_(must(load_pods(root_, Damage::kRefuse, log_))),
+        pods_(must(load_pods(root_, {}, Damage::kRefuse, log_))),
         store_(std::move(pods_.store), checkpoint_path(root_), checkpoint_format(config_)),
         real_(loop_,
               {.workspace = {.context = {.root = root_, .node_name = "bench", .cpu_millis = 8000}},

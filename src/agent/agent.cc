@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +24,8 @@
 #include "agent/api/pod_logs.h"
 #include "agent/api/watchers.h"
 #include "agent/boot/agent_locks.h"
+#include "agent/boot/compare.h"
+#include "agent/boot/move_aside.h"
 #include "agent/commit/committer.h"
 #include "agent/commit/disk_store.h"
 #include "agent/metrics/metrics.h"
@@ -84,7 +87,10 @@ class Agent final : public ShellListener, public RuntimeEvents {
         facts_(std::move(facts)),
         cpus_(std::move(cpus)),
         pods_(std::move(pods.pods)),
+        forgotten_(std::move(pods.forgotten)),
         has_lost_pods_(pods.moved),
+        is_store_new_(pods.store.is_new()),
+        had_checkpoint_(pods.had_checkpoint),
         document_(std::move(pods.document)),
         store_(std::move(pods.store), checkpoint_path(settings.root),
                checkpoint_format(settings.config)),
@@ -149,9 +155,7 @@ class Agent final : public ShellListener, public RuntimeEvents {
     signals_.async_wait([this](const auto& error, int number) {
       if (!error) stop(number);
     });
-    runtime_->list([this](const Result<std::vector<SeenContainer>>& found) {
-      if (const auto begun = begin(found); !begun) fail(begun.error());
-    });
+    list();
     loop_.run();
     if (failure_) return *failure_;
     return {};
@@ -206,8 +210,8 @@ class Agent final : public ShellListener, public RuntimeEvents {
                                                        .client = attached.client};
                                }};
     if (settings_.machine == Machine::kSimulated) {
-      return std::make_unique<SimulatedRuntime>(loop_, settings_.root + "/simulated.json",
-                                                std::move(workspace), *this);
+      return std::make_unique<SimulatedRuntime>(loop_, simulated_path(), std::move(workspace),
+                                                *this);
     }
     return std::make_unique<ProcessRuntime>(
         loop_,
@@ -290,18 +294,40 @@ class Agent final : public ShellListener, public RuntimeEvents {
     return online_cpus(settings_.topology);
   }
 
+  void list() {
+    runtime_->list([this](const Result<std::vector<SeenContainer>>& found) {
+      if (!found && has_moved_aside(found.error())) return list();
+      if (const auto begun = begin(found); !begun) fail(begun.error());
+    });
+  }
+
+  // Simulated containers are a file of the agent's own. Those of a damaged file are as if the
+  // machine had been started anew.
+  bool has_moved_aside(const Error& error) const {
+    if (settings_.machine != Machine::kSimulated || settings_.damage == Damage::kRefuse ||
+        error.code != Code::kCorrupt) {
+      return false;
+    }
+    const auto moved = move_aside({simulated_path()}, wall_now());
+    log_.warning("the simulated containers were damaged and are moved aside",
+                 {{"error", error.message}});
+    return moved && !moved->empty();
+  }
+
+  std::string simulated_path() const { return settings_.root + "/simulated.json"; }
+
   // The first turn of the manager, with the containers that the runtime has found.
   Result<void> begin(const Result<std::vector<SeenContainer>>& found) {
-    if (!found) return wrap("ask the runtime what runs", found.error());
+    if (!found) {
+      const bool is_file =
+          settings_.machine == Machine::kSimulated && found.error().code == Code::kCorrupt;
+      Error error = wrap("ask the runtime what runs", found.error());
+      if (is_file) error.message += "; --recover moves it aside";
+      return error;
+    }
     const auto running = std::count_if(found->begin(), found->end(),
                                        [](const SeenContainer& each) { return each.running; });
-    if (rules_.pins_cpus && cpus_.how == FoundCpus::How::kNone && running > 0 &&
-        settings_.damage == Damage::kRefuse) {
-      return Error{Code::kCorrupt,
-                   fmt::format("{} is missing, but {} containers of this node run; restore it, or "
-                               "--recover rebuilds it from what runs",
-                               checkpoint_path(settings_.root), running)};
-    }
+    if (settings_.damage == Damage::kRefuse) TRY(check_found(*found));
     log_.info("recovering", {{"pods", fmt::to_string(pods_.size())},
                              {"containers", fmt::to_string(found->size())},
                              {"running", fmt::to_string(running)}});
@@ -312,7 +338,8 @@ class Agent final : public ShellListener, public RuntimeEvents {
                     .cpus = std::move(cpus_.state),
                     .seen = *found,
                     .online = online_now,
-                    .cordoned = document_.is_cordoned()};
+                    .cordoned = document_.is_cordoned(),
+                    .forgotten = std::move(forgotten_)};
     TRY(listen());
     shell_.submit(std::move(recover));
     shell_.settle();
@@ -329,6 +356,22 @@ class Agent final : public ShellListener, public RuntimeEvents {
     return {};
   }
 
+  Result<void> check_found(const std::vector<SeenContainer>& seen) const {
+    std::set<std::string> pods;
+    for (const PodRecord& record : pods_) pods.insert(record.pod.uid);
+    const std::string checkpoint = checkpoint_path(settings_.root);
+    const std::string store = store_path(settings_.root);
+    return check_together({.checkpoint = checkpoint,
+                           .store = store,
+                           .pods = pods,
+                           .cpus = cpus_.state,
+                           .seen = seen,
+                           .is_store_new = is_store_new_,
+                           .has_checkpoint = cpus_.how == FoundCpus::How::kLoaded,
+                           .had_checkpoint = had_checkpoint_,
+                           .pins_cpus = rules_.pins_cpus});
+  }
+
   // An event, for operators who do not read the log.
   void note_loss(std::string_view what) {
     happened(
@@ -336,22 +379,22 @@ class Agent final : public ShellListener, public RuntimeEvents {
         shell_.node());
   }
 
-  // Removes the files of pods that no longer exist. Not after a store was moved aside: the
-  // operator may put it back, and its pods with it.
+  // Removes the files of pods that the store has forgotten. Those of pods that the store has never
+  // known are left: their pods may have been lost with an earlier store, and be restored with it.
   void sweep(const std::vector<SeenContainer>& found) {
-    const auto names = entries_of(settings_.root);
-    if (settings_.machine != Machine::kThis || !names) return;
-    if (std::any_of(names->begin(), names->end(), [](const std::string& name) {
-          return name.find(".corrupt-") != std::string::npos;
-        })) {
-      return;
-    }
+    if (settings_.machine != Machine::kThis) return;
     std::set<std::string> known;
     for (const PodRecord& record : pods_) known.insert(record.pod.uid);
     for (const SeenContainer& container : found) known.insert(container.container.pod);
-    for (const std::string& uid : unknown_pod_files(settings_.root, known)) {
-      log_.info("removing the files of a pod that is not known any more", {{"uid", uid}});
-      shell_.remove_pod_files(uid);
+    for (const std::string& uid : pods_with_files(settings_.root)) {
+      if (known.contains(uid)) continue;
+      if (forgotten_.contains(uid)) {
+        log_.info("removing the files of a pod that is not known any more", {{"uid", uid}});
+        shell_.remove_pod_files(uid);
+      } else {
+        log_.warning("files of a pod that this store has never known are left; remove them by hand",
+                     {{"uid", uid}});
+      }
     }
   }
 
@@ -422,7 +465,10 @@ class Agent final : public ShellListener, public RuntimeEvents {
   NodeFacts facts_;
   FoundCpus cpus_;
   std::vector<PodRecord> pods_;
+  std::set<std::string> forgotten_;
   bool has_lost_pods_;
+  bool is_store_new_;
+  bool had_checkpoint_;
   NodeDocument document_;
   DiskStore store_;
   WorkerThread worker_{loop_};
@@ -504,7 +550,7 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   FoundCpus cpus = TRY(load_cpus(
       {.root = settings.root, .source = settings.source, .setup = setup, .config = settings.config},
       settings.damage, log));
-  FoundPods pods = TRY(load_pods(settings.root, settings.damage, log));
+  FoundPods pods = TRY(load_pods(settings.root, cpus.state, settings.damage, log));
   if (settings.machine == Machine::kThis) keep_to(setup.reserved, log);
   NodeFacts facts = facts_of(setup, settings.version);
   if (settings.machine == Machine::kSimulated) facts.memory = memory_of(settings.topology);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,6 +35,9 @@ struct Recover {
   std::vector<SeenContainer> seen{};
   CpuSet online{};
   bool cordoned = false;
+  // Pods that the store had and has forgotten: what is left of their files may be removed. Those
+  // of other pods that are not known are left: a store may have been lost.
+  std::set<std::string> forgotten{};
 };
 
 struct CreatePod {

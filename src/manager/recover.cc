@@ -64,7 +64,8 @@ void take_ended(RunningTurn& turn, const SeenContainer& seen) {
   record_exit(turn, seen.container, seen.exit ? *seen.exit : unknown_exit());
 }
 
-void take_seen(RunningTurn& turn, const std::vector<SeenContainer>& all) {
+void take_seen(RunningTurn& turn, const Recover& command) {
+  const std::vector<SeenContainer>& all = command.seen;
   for (const SeenContainer& seen : all) {
     const bool known = find_container(turn.running, seen.container) != nullptr;
     if (seen.running) {
@@ -78,7 +79,8 @@ void take_seen(RunningTurn& turn, const std::vector<SeenContainer>& all) {
   for (const SeenContainer& seen : all) {
     if (seen.running || find_container(turn.running, seen.container) != nullptr) continue;
     turn.emit(RemoveContainer{seen.container});
-    if (find_pod(turn.running, seen.container.pod) == nullptr) {
+    if (find_pod(turn.running, seen.container.pod) == nullptr &&
+        command.forgotten.contains(seen.container.pod)) {
       turn.emit(RemovePodFiles{seen.container.pod});
     }
   }
@@ -165,7 +167,7 @@ void on_recover(RunningTurn& turn, const Recover& command) {
   placing.cordoned = command.cordoned;
   set_online(turn.placing, command.online);
   take_records(turn, command.pods);
-  take_seen(turn, command.seen);
+  take_seen(turn, command);
   miss_vanished(turn);
   drop_strange_holdings(turn.placing);
   for (RunPod* pod : by_sequence(turn.running)) {

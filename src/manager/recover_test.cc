@@ -179,8 +179,15 @@ TEST_F(RecoverTest, AStrangerIsTakenInByTheManifestThatTheRuntimeHasKept) {
 TEST_F(RecoverTest, WhatAStrangerThatHasEndedLeftIsRemoved) {
   SeenContainer stranger = seen("ghost", "");
   stranger.running = false;
-  EXPECT_THAT(recover({.cpus = node_.empty(), .seen = {stranger}}),
+  EXPECT_THAT(recover({.cpus = node_.empty(), .seen = {stranger}, .forgotten = {"ghost"}}),
               ElementsAre("remove ghost/main", "remove-files ghost", "persist shared 0-7"));
+}
+
+TEST_F(RecoverTest, VolumesOfAPodThatTheStoreHasNeverForgottenStay) {
+  SeenContainer stranger = seen("ghost", "");
+  stranger.running = false;
+  EXPECT_THAT(recover({.cpus = node_.empty(), .seen = {stranger}}),
+              ElementsAre("remove ghost/main", "persist shared 0-7"));
 }
 
 TEST_F(RecoverTest, ALostCheckpointIsRebuiltFromWhatRuns) {

@@ -127,6 +127,18 @@ TEST_F(NodeTest, AnEditThatTheStoreRefusesIsTakenBack) {
                           "later"));
 }
 
+// A part of the disk is kept for deletions.
+TEST_F(NodeTest, ADeletionDoesNotWaitForTheRetryOfAnotherChange) {
+  node_.create(exclusive("db"));
+  Pod edited = node_.pod("db").record.pod;
+  edited.labels["tier"] = "gold";
+  node_.send(UpdatePod{.pod = edited, .request = 5});
+  node_.send(PodSaved{.uid = "db", .error = Error{Code::kIo, "disk full"}});
+  EXPECT_THAT(node_.send(DeletePod{.uid = "db", .request = 6}),
+              ElementsAre("cancel save-retry db", "save db"));
+  EXPECT_THAT(node_.send(PodSaved{.uid = "db"}), ElementsAre("reply 6", "stop db/main 30s"));
+}
+
 TEST_F(NodeTest, AnEditCannotChangeWhatContainersAskFor) {
   node_.create(exclusive("db"));
   EXPECT_THAT(node_.send(UpdatePod{.pod = exclusive("db", 3), .request = 5}),

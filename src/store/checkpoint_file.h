@@ -23,8 +23,16 @@ Result<std::string> read_checkpoint_file(const std::string& path);
 // changed.
 Result<Checkpoint> load_checkpoint(const std::string& path, const CheckpointGates& gates = {});
 
-// Replaces the file atomically; when it fails the old one is untouched.
+// Replaces the file atomically; when it fails the old one is untouched. On a full disk the spare
+// file is used, and what was the checkpoint becomes the spare file.
 Result<void> save_checkpoint(const std::string& path, const State& state,
                              const CheckpointFormat& format);
+
+// The spare file of a checkpoint: blocks of the disk that belong to the next one. What it says
+// means nothing.
+inline std::string checkpoint_spare_path(const std::string& path) { return path + ".spare"; }
+
+// Makes the spare file, or sets aside the blocks that it lacks. What cannot be set aside is not.
+void keep_checkpoint_spare(const std::string& path);
 
 }  // namespace corehold

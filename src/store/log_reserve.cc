@@ -8,14 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "sys/file/disk_full.h"
 #include "sys/file/file.h"
 
 namespace corehold {
 namespace {
 
 constexpr std::uint64_t kStep = std::uint64_t{256} << 10U;  // so that most calls ask nothing
-
-bool is_full(int number) { return number == ENOSPC || number == EDQUOT; }
 
 }  // namespace
 
@@ -36,7 +35,7 @@ Result<void> LogReserve::ensure(std::uint64_t bytes) {
       return {};
     }
     error = errno;
-    if (!is_full(error)) return {};
+    if (!is_disk_full(error)) return {};
   }
   return errno_error(fmt::format("{}: set {} bytes aside", path_, bytes), error);
 }

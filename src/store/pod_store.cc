@@ -23,6 +23,7 @@
 #include "store/store_seal.h"
 #include "sys/clock.h"
 #include "sys/descriptor.h"
+#include "sys/file/disk_full.h"
 #include "sys/file/file.h"
 #include "sys/process/process.h"
 
@@ -66,8 +67,6 @@ std::uint64_t row_of(const StoredPod& pod) {
   return digest_of({"pod", pod.uid, fmt::to_string(pod.sequence), pod.record});
 }
 std::uint64_t row_of(const StoredNote& note) { return digest_of({"note", note.key, note.text}); }
-
-bool is_full(const Error& error) { return error.number == ENOSPC || error.number == EDQUOT; }
 
 off_t size_of_file(const std::string& path) {
   struct stat status {};
@@ -135,7 +134,7 @@ class PodStore::Tables {
     }
     auto made = transact(changes);
     // The log may have room at its beginning.
-    if (!made && is_full(made.error()) && database_.copy_log(Database::Log::kLeave)) {
+    if (!made && is_disk_full(made.error()) && database_.copy_log(Database::Log::kLeave)) {
       made = transact(changes);
     }
     if (!made) return made;
@@ -474,7 +473,7 @@ Result<PodStore> PodStore::open(const std::string& path) {
     return PodStore(std::move(tables));
   };
   auto opened = open_as(Sharing::kAny);
-  if (opened || !is_full(opened.error())) return opened;
+  if (opened || !is_disk_full(opened.error())) return opened;
   // The disk has no room for what processes share (store.db-shm).
   return open_as(Sharing::kNone);
 }

@@ -122,7 +122,7 @@ class ADisk(NodeTest):
         super().setUp()
         self.disk = os.path.join(self.node.base, "disk")
         os.mkdir(self.disk)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", self.disk], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", self.disk], check=True)
         self.node.root = os.path.join(self.disk, "root")
 
     def leave(self):
@@ -162,22 +162,44 @@ class ADisk(NodeTest):
         self.assertEqual(len(self.node.container_cpus(uid)), len(online_cpus()) - 1)
         self.check_books()
 
-    def test_that_is_full_holds_cpus_until_their_release_is_saved(self):
+    def test_that_is_full_lets_pods_be_deleted_and_their_cpus_go_back(self):
         self.node.start()
         self.node.create(pod("neighbour", SLEEP))
         self.node.create(pod("holder", SLEEP, cpus=1))
         uid = self.node.running("neighbour")
         self.node.running("holder")
         self.fill()
-        try:
-            self.node.delete("holder")
-        except Refused as refused:
-            self.assertGreaterEqual(refused.code, 500)
-        self.check_books()
-        os.remove(os.path.join(self.disk, "ballast"))
         self.node.delete("holder")
         self.node.gone("holder")
         eventually(lambda: self.node.container_cpus(uid) == online_cpus(), "the CPU is back")
+        self.check_books()
+
+    def is_full(self):
+        return os.statvfs(self.disk).f_bavail == 0
+
+    def test_that_a_pod_fills_again_and_again_does_not_keep_the_pod(self):
+        self.node.start()
+        filler = pod("filler", ["sh", "-c",
+                                "while :; do cat /dev/zero >> /fill/it 2>/dev/null; sleep 0.01; done"],
+                     cpus=1, volumes=[{"name": "v", "emptyDir": {}}])
+        filler["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/fill"}]
+        self.node.create(filler)
+        uid = self.node.running("filler")
+        eventually(self.is_full, "the disk is full")
+        pids = self.node.pids(uid)
+        for end in (self.node.kill, self.node.stop):
+            end()
+            eventually(self.is_full, "the disk is full")
+            self.node.start()
+            self.assertEqual(self.node.running("filler"), uid)
+            self.assertIn(pids[0], self.node.pids(uid))
+            self.assertEqual(self.node.restarts("filler"), 0)
+        eventually(self.is_full, "the disk is full")
+        self.node.delete("filler")
+        self.node.gone("filler")
+        self.assertFalse(os.path.exists(os.path.join(self.node.root, "volumes", uid)))
+        self.node.create(pod("next", SLEEP, cpus=1))
+        self.node.running("next")
         self.check_books()
 
     def test_that_is_read_only_stops_the_start_with_a_reason(self):
@@ -242,6 +264,66 @@ class ACheckpoint(NodeTest):
         aside = [name for name in os.listdir(self.node.root)
                  if name.startswith("cpu_manager_state") and name != "cpu_manager_state"]
         self.assertEqual(len(aside), 1, aside)
+
+
+class AStore(NodeTest):
+    """What SQLite does not notice."""
+
+    def setUp(self):
+        super().setUp()
+        self.node.start()
+        holder = pod("holder", SLEEP, cpus=1, volumes=[{"name": "v", "emptyDir": {}}])
+        holder["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]
+        self.node.create(holder)
+        self.uid = self.node.running("holder")
+        self.pids = self.node.pids(self.uid)
+        self.held = self.node.container_cpus(self.uid)
+        self.store = os.path.join(self.node.root, "store.db")
+        volume = os.path.join(self.node.root, "volumes", self.uid, "v")
+        write(os.path.join(volume, "data"), "of the pod")
+        self.data = os.path.join(volume, "data")
+        # The files of a pod that is known to the store alone, and lost with it.
+        self.node.create(pod("ended", ["true"], restartPolicy="Never"))
+        eventually(lambda: self.node.pod("ended")["status"]["phase"] == "Succeeded", "it ends")
+        self.ended = self.node.pod("ended")["metadata"]["uid"]
+
+    def check_refused_and_recovered(self, message):
+        self.node.launch()
+        self.assertEqual(self.node.process.wait(60), 1)
+        self.assertIn(self.store, self.node.log())
+        self.assertRegex(self.node.log(), message)
+        self.assertIn("--recover", self.node.log())
+        for arguments in (["--recover"], []):
+            self.node.start(*arguments)
+            self.assertEqual(self.node.pids(self.uid), self.pids)
+            self.assertEqual(self.node.container_cpus(self.uid), self.held)
+            self.assertEqual(self.node.restarts("holder"), 0)
+            self.check_books()
+            self.assertTrue(os.path.exists(self.data))
+            self.assertTrue(os.path.isdir(os.path.join(self.node.root, "logs", self.ended)))
+            self.node.stop()
+        self.node.start()
+
+    def test_that_is_emptied_stops_the_start(self):
+        self.node.stop()
+        os.truncate(self.store, 0)
+        self.check_refused_and_recovered("is empty, but [0-9]+ changes have been saved in it")
+
+    def test_that_is_removed_with_all_that_belongs_to_it_stops_the_start(self):
+        self.node.stop()
+        for suffix in ("", "-wal", "-shm", "-seal"):
+            if os.path.exists(self.store + suffix):
+                os.remove(self.store + suffix)
+        self.check_refused_and_recovered("is missing, but .*cpu_manager_state gives CPUs to 1 pods")
+
+    def test_whose_log_has_one_wrong_bit_stops_the_start(self):
+        self.node.kill()
+        with open(self.store + "-wal", "r+b") as file:
+            file.seek(32 + 24 + 100)  # in the first page
+            byte = file.read(1)[0]
+            file.seek(32 + 24 + 100)
+            file.write(bytes([byte ^ 1]))
+        self.check_refused_and_recovered("its newest changes are lost|is missing|is not whole")
 
 
 class ANodeWithPolicyNone(NodeTest):

@@ -10,11 +10,15 @@
 #include <fmt/format.h>
 
 #include "agent/boot/move_aside.h"
+#include "agent/commit/disk_store.h"
 #include "manager/record_json.h"
 #include "policy/static_policy.h"
+#include "runtime/workspace/pod_files.h"
 #include "state/checkpoint_check.h"
 #include "store/checkpoint_file.h"
+#include "store/store_seal.h"
 #include "sys/clock.h"
+#include "sys/file/disk_full.h"
 
 namespace corehold {
 namespace {
@@ -22,6 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRecover = "--recover moves it aside and rebuilds it from what runs";
+constexpr std::string_view kLostSeal =
+    "the seal of the store was damaged and is moved aside: whether the store is the newest is not "
+    "known";
 
 CheckpointGates gates_of(const Config& config) {
   return {.exclusive_cpus = config.gates.is_on(Gate::kInPlacePodVerticalScalingExclusiveCpus)};
@@ -132,18 +139,28 @@ Result<std::vector<PodRecord>> read_records(const PodStore& store, const std::st
 // life begins at the clock's, and beyond all of the last life even if the clock went back.
 constexpr std::uint64_t kVersionsOfALife = 1'000'000'000;
 
-Result<std::uint64_t> first_version(PodStore& store) {
+// A disk that is full does not keep a node from starting: a note that is not saved is made again at
+// the next start.
+Result<void> save_note(PodStore& store, const char* key, const std::string& text, const Log& log) {
+  const auto saved = store.save_note(key, text);
+  if (saved || !is_disk_full(saved.error())) return saved;
+  log.warning("a note of the node is not saved: the disk is full",
+              {{"note", key}, {"error", saved.error().message}});
+  return {};
+}
+
+Result<std::uint64_t> first_version(PodStore& store, const Log& log) {
   const std::string last = TRY(store.note(kVersionNote));
   std::uint64_t version = 0;
   std::from_chars(last.data(), last.data() + last.size(), version);
   using std::chrono::microseconds;
   const auto now = std::chrono::duration_cast<microseconds>(wall_now()).count();
   version = std::max(version + kVersionsOfALife, static_cast<std::uint64_t>(now));
-  TRY(store.save_note(kVersionNote, fmt::to_string(version)));
+  TRY(save_note(store, kVersionNote, fmt::to_string(version), log));
   return version;
 }
 
-Result<NodeDocument> node_document(PodStore& store, const std::string& path) {
+Result<NodeDocument> node_document(PodStore& store, const std::string& path, const Log& log) {
   const std::string text = TRY(store.note(kNodeNote));
   if (!text.empty()) {
     auto document = NodeDocument::parse(text);
@@ -151,17 +168,44 @@ Result<NodeDocument> node_document(PodStore& store, const std::string& path) {
     return document;
   }
   NodeDocument document(random_uuid(), wall_now());
-  TRY(store.save_note(kNodeNote, document.text()));
+  TRY(save_note(store, kNodeNote, document.text(), log));
   return document;
 }
 
-Result<FoundPods> open_pods(const std::string& path) {
+// Not for a missing or empty file of a node that had one.
+Result<void> check_for_remains(const std::string& root, const State& cpus) {
+  std::error_code error;
+  const std::string path = store_path(root);
+  const bool is_there = fs::exists(path, error);
+  if (is_there && fs::file_size(path, error) > 0) return {};
+  const auto lost = [&](const std::string& but) {
+    return Error{Code::kCorrupt,
+                 fmt::format("{} is {}, but {}", path, is_there ? "empty" : "missing", but)};
+  };
+  if (!cpus.pods.empty()) {
+    return lost(fmt::format("{} gives CPUs to {} pods", checkpoint_path(root), cpus.pods.size()));
+  }
+  const std::set<std::string> uids = pods_with_files(root);
+  if (uids.empty()) return {};
+  return lost(fmt::format("there are files of {} pods below {}, of pod {} for one", uids.size(),
+                          root, *uids.begin()));
+}
+
+Result<FoundPods> open_pods(const std::string& path, const Log& log) {
   PodStore store = TRY(PodStore::open(path));
+  if (store.has_lost_seal()) {
+    log.warning("the seal of the store is missing: whether the store is the newest is not known",
+                {{"store", path}, {"seal", store_seal_path(path)}});
+  }
   std::vector<PodRecord> pods = TRY(read_records(store, path));
-  NodeDocument document = TRY(node_document(store, path));
-  const std::uint64_t version = TRY(first_version(store));
+  const std::vector<std::string> forgotten = TRY(store.forgotten());
+  const bool had_checkpoint = !TRY(store.note(kCheckpointNote)).empty();
+  NodeDocument document = TRY(node_document(store, path, log));
+  const std::uint64_t version = TRY(first_version(store, log));
   return FoundPods{.store = std::move(store),
                    .pods = std::move(pods),
+                   .forgotten = {forgotten.begin(), forgotten.end()},
+                   .had_checkpoint = had_checkpoint,
                    .document = std::move(document),
                    .first_version = version};
 }
@@ -192,15 +236,28 @@ Result<FoundCpus> load_cpus(const FoundOn& node, Damage damage, const Log& log) 
   return FoundCpus{.state = TRY(fresh_state(node.setup)), .how = FoundCpus::How::kMoved};
 }
 
-Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& log) {
+Result<FoundPods> load_pods(const std::string& root, const State& cpus, Damage damage,
+                            const Log& log) {
   const std::string path = store_path(root);
-  auto found = open_pods(path);
+  const auto open = [&]() -> Result<FoundPods> {
+    // First the seal: it says best what is lost.
+    if (TRY(read_seal(store_seal_path(path)))) return open_pods(path, log);
+    TRY(check_for_remains(root, cpus));
+    return open_pods(path, log);
+  };
+  auto found = open();
   if (found || found.error().code != Code::kCorrupt) return found;
   if (damage == Damage::kRefuse) {
     return Error{Code::kCorrupt, fmt::format("{}; {}", found.error().message, kRecover)};
   }
+  if (const std::string seal = store_seal_path(path); !read_seal(seal)) {
+    // The store itself may be sound.
+    TRY(put_away({seal}, found.error(), kLostSeal, log));
+    found = open();
+    if (found || found.error().code != Code::kCorrupt) return found;
+  }
   TRY(put_away(pod_store_files(path), found.error(), kLostPods, log));
-  FoundPods fresh = TRY(open_pods(path));
+  FoundPods fresh = TRY(open_pods(path, log));
   fresh.moved = true;
   return fresh;
 }

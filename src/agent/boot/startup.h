@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ inline constexpr std::string_view kLostCpus =
     "has; "
     "what was promised to it and CPUs held for containers that do not run are lost";
 inline constexpr std::string_view kLostPods =
-    "the store was damaged and is moved aside: pods of which something runs are known again from "
+    "the store was damaged or missing, and what was left of it is moved aside: pods of which "
+    "something runs are known again from "
     "the runtime; pods that wait or have ended, restart counts and exits are lost";
 
 inline std::string checkpoint_path(const std::string& root) { return root + "/cpu_manager_state"; }
@@ -63,7 +65,9 @@ Result<FoundCpus> load_cpus(const FoundOn& node, Damage damage, const Log& log);
 struct FoundPods {
   PodStore store;
   std::vector<PodRecord> pods{};
-  bool moved = false;  // the store was damaged and has been moved aside
+  std::set<std::string> forgotten{};  // UIDs of pods that the store had once
+  bool moved = false;                 // the store was damaged and has been moved aside
+  bool had_checkpoint = false;        // a checkpoint was saved beside the store
   NodeDocument document;
   std::uint64_t first_version = 0;  // above all versions that clients have seen
 };
@@ -72,7 +76,11 @@ struct FoundPods {
 inline constexpr const char* kNodeNote = "node";
 inline constexpr const char* kVersionNote = "version";
 
-Result<FoundPods> load_pods(const std::string& root, Damage damage, const Log& log);
+// `cpus` is the checkpoint that was found beside the store. Fails with kCorrupt for a store that
+// does not verify, and for one that is missing though the checkpoint or files under the root show
+// that there were pods. A full disk is no reason to fail.
+Result<FoundPods> load_pods(const std::string& root, const State& cpus, Damage damage,
+                            const Log& log);
 
 // Removes the temporary files of an agent that was killed while writing the checkpoint.
 void remove_leftovers(const std::string& root, const Log& log);

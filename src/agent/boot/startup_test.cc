@@ -34,10 +34,11 @@ class LoadPods : public testing::Test {
     ASSERT_TRUE(store->save({.uid = "u", .sequence = 1, .record = record}));
   }
   Result<FoundPods> load(Damage damage) {
-    return load_pods(root_, damage, Log::to_stream(log_, LogLevel::kDebug));
+    return load_pods(root_, cpus_, damage, Log::to_stream(log_, LogLevel::kDebug));
   }
 
   std::string root_;
+  State cpus_{};
   std::ostringstream log_;
 };
 

@@ -18,6 +18,12 @@ std::optional<Error> error_of(const Result<void>& result) {
   return result.error();
 }
 
+// What became of a record or a note.
+std::optional<Error> record_error(const CommitResult& result, bool uses_reserve) {
+  if (result.refused_others && !uses_reserve) return result.refused_others;
+  return error_of(result.records);
+}
+
 }  // namespace
 
 Committer::Committer(const CommitterParts& parts) : parts_(parts) {}
@@ -61,7 +67,7 @@ void Committer::finish(std::uint64_t serial) {
   // Somebody may have waited for it and not for the loop.
   if (!under_way_ || under_way_->serial != serial) return;
   std::vector<Noted> noted = std::move(under_way_->queue.noted);
-  const std::optional<Error> note_error = error_of(under_way_->result.records);
+  const std::optional<Error> note_error = record_error(under_way_->result, false);
   std::vector<StoreAnswer> answers = take_answers();
   if (on_answers && !answers.empty()) on_answers(std::move(answers));
   for (const Noted& each : noted) each(note_error);
@@ -78,16 +84,17 @@ std::vector<StoreAnswer> Committer::take_answers() {
                           batch.notes.size(),
                .are_records_synced = needs_sync(batch),
                .has_checkpoint = checkpoints > 0,
-               .records_failed = !done.result.records,
+               .records_failed = !done.result.records || done.result.refused_others,
                .checkpoint_failed = !done.result.checkpoint,
                .took = done.took});
   }
   std::vector<StoreAnswer> answers;
   answers.reserve(batch.effects.size());
   for (StoreEffect& effect : batch.effects) {
-    const Result<void>& result =
-        is_checkpoint(effect) ? done.result.checkpoint : done.result.records;
-    answers.push_back({.effect = std::move(effect), .error = error_of(result)});
+    std::optional<Error> error = is_checkpoint(effect)
+                                     ? error_of(done.result.checkpoint)
+                                     : record_error(done.result, may_use_reserve(effect));
+    answers.push_back({.effect = std::move(effect), .error = std::move(error)});
   }
   return answers;
 }

@@ -20,4 +20,13 @@ bool needs_sync(const StoreBatch& batch) {
                      [](const StoreEffect& effect) { return std::visit(Asks{}, effect); });
 }
 
+bool may_use_reserve(const StoreEffect& effect) {
+  struct Ends {
+    bool operator()(const SavePod& save) const { return save.record.deleted_at != WallTime{}; }
+    bool operator()(const ForgetPod&) const { return true; }
+    bool operator()(const PersistCheckpoint&) const { return true; }
+  };
+  return std::visit(Ends{}, effect);
+}
+
 }  // namespace corehold

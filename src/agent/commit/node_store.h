@@ -4,6 +4,7 @@
 // in batches, each with as few syncs as there can be: one transaction and one checkpoint.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -32,8 +33,13 @@ struct StoreBatch {
 // Whether records or notes of the batch must survive a power cut.
 bool needs_sync(const StoreBatch& batch);
 
+// Whether the effect leads to more room on the disk, and so may use what is kept for that.
+bool may_use_reserve(const StoreEffect& effect);
+
 struct CommitResult {
-  Result<void> records{};  // of pods and notes: they succeed or fail together
+  Result<void> records{};  // of pods and notes: they succeed or fail together, but for:
+  // The disk is full, and only what may_use_reserve() was saved.
+  std::optional<Error> refused_others{};
   Result<void> checkpoint{};
 };
 

@@ -284,6 +284,11 @@ void on_delete(RunningTurn& turn, const DeletePod& command) {
   record.grace = again ? std::min(record.grace, grace) : grace;
   if (!again) record.deleted_at = turn.now.wall;
   pod->waiters.push_back({.request = command.request, .deletes = true});
+  // A deletion may be saved where another change was not: a part of the disk is kept for it.
+  if (pod->store.attempt.is_waiting()) {
+    turn.emit(CancelTimer{{TimerKey::Kind::kSaveRetry, {command.uid, ""}}});
+    pod->store.attempt.retry();
+  }
   mark_changed(turn, *pod);
 }
 

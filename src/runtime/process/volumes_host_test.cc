@@ -276,18 +276,19 @@ TEST_F(ContainerVolumes, AreNotMadeThroughALinkBelowTheRoot) {
   EXPECT_THAT(*entries_of(host_), testing::IsEmpty());
 }
 
-TEST_F(ContainerVolumes, OfPodsThatNobodyKnowsAreFoundAndRemoved) {
-  const std::string known = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a01";
-  const std::string unknown = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a02";
+TEST_F(ContainerVolumes, OfPodsThatAreGoneAreFoundAndRemovedAndNoOthers) {
+  const std::string other = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a01";
+  const std::string gone = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a02";
   const std::string top = bench_.root() + "/volumes/";
-  for (const std::string& name : {known, unknown, std::string("mine")}) {
+  for (const std::string& name : {other, gone, std::string("mine")}) {
     ASSERT_TRUE(make_directories(top + name + "/v", 0755));
   }
-  ASSERT_EQ(::mount("test", (top + unknown + "/v").c_str(), "tmpfs", 0, ""), 0);
-  ASSERT_TRUE(make_directories(bench_.root() + "/logs/" + unknown, 0755));
-  EXPECT_THAT(unknown_pod_files(bench_.root(), {known}), testing::ElementsAre(unknown));
-  ASSERT_TRUE(remove_pod_files(bench_.root(), unknown, Launcher()));
-  EXPECT_THAT(*entries_of(top), testing::ElementsAre(known, "mine"));
+  ASSERT_EQ(::mount("test", (top + gone + "/v").c_str(), "tmpfs", 0, ""), 0);
+  ASSERT_TRUE(make_directories(bench_.root() + "/logs/" + gone, 0755));
+  EXPECT_THAT(pods_with_files(bench_.root()), testing::ElementsAre(other, gone));
+  ASSERT_TRUE(remove_pod_files(bench_.root(), gone, Launcher()));
+  EXPECT_THAT(*entries_of(top), testing::ElementsAre(other, "mine"));
+  EXPECT_THAT(pods_with_files(bench_.root()), testing::ElementsAre(other));
   EXPECT_THAT(*entries_of(bench_.root() + "/logs"), testing::IsEmpty());
 }
 

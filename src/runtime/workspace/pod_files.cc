@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -107,17 +108,14 @@ Result<void> remove_pod_files(const std::string& root, const std::string& uid,
   return {};
 }
 
-std::set<std::string> unknown_pod_files(const std::string& root,
-                                        const std::set<std::string>& known) {
-  std::set<std::string> unknown;
-  for (const char* kind : kKinds) {
+std::set<std::string> pods_with_files(const std::string& root) {
+  std::set<std::string> uids;
+  for (const char* kind : {"volumes", "podinfo", "logs", "containers"}) {
     const auto names = entries_of(fmt::format("{}/{}", root, kind));
     if (!names) continue;
-    for (const std::string& name : *names) {
-      if (is_uuid(name) && !known.contains(name)) unknown.insert(name);
-    }
+    std::copy_if(names->begin(), names->end(), std::inserter(uids, uids.end()), is_uuid);
   }
-  return unknown;
+  return uids;
 }
 
 }  // namespace corehold

@@ -37,8 +37,7 @@ Result<void> make_volumes(const std::string& root, const Pod& pod, const Launche
 Result<void> remove_pod_files(const std::string& root, const std::string& uid,
                               const Launcher& launcher);
 
-// The pods that have files and are not among `known`: directories named by a UUID.
-std::set<std::string> unknown_pod_files(const std::string& root,
-                                        const std::set<std::string>& known);
+// UIDs of the pods that have any files under the root, those of the runtime among them.
+std::set<std::string> pods_with_files(const std::string& root);
 
 }  // namespace corehold

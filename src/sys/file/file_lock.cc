@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "sys/file/disk_full.h"
 #include "sys/file/file.h"
 
 namespace corehold {
@@ -81,11 +82,15 @@ Result<Descriptor> open_directory_of(const std::string& path) {
 }  // namespace
 
 Result<FileLock> FileLock::holding(std::unique_ptr<Descriptor> file, const std::string& path) {
-  if (::ftruncate(file->get(), 0) != 0) return lock_failed("truncate", path);
-  if (const int error = write_all(file->get(), fmt::format("{}\n", ::getpid())); error != 0) {
+  // In place, so that a full disk has the room; the lock holds without the number as well.
+  const std::string text = fmt::format("{}\n", ::getpid());
+  const int error = write_all(file->get(), text);
+  if (error != 0 && !is_disk_full(error)) {
     errno = error;
     return lock_failed("write", path);
   }
+  const auto size = static_cast<off_t>(error == 0 ? text.size() : 0);
+  if (::ftruncate(file->get(), size) != 0) return lock_failed("truncate", path);
   return FileLock(std::move(file));
 }
 
