@@ -101,6 +101,12 @@ void ProcessRuntime::place(const ContainerRef& container, const Placement& place
     return done(Error{Code::kNotFound, fmt::format("{} does not run", name_of(container))});
   }
   const Placement here = current(*entry, placement);
+  if (here.owner == CpuOwner::kContainer && !unknown_.empty()) {
+    // CPUs that the container has it keeps.
+    const auto view = entry->confinement->look(processes_of(*entry));
+    const auto checked = check_unknown(view ? here.cpus - view->cpus : here.cpus);
+    if (!checked) return done(checked.error());
+  }
   ContainerProcesses processes = processes_of(*entry);
   // Below the shared parent the kernel gives a container no CPUs but the parent's.
   if (here.owner == CpuOwner::kContainer && !here.cpus.empty() &&

@@ -31,6 +31,8 @@ struct ProcessRuntimeOptions {
   // What runs a monitor; the container's directory is added.
   std::vector<std::string> monitor{"/proc/self/exe", "monitor"};
   std::chrono::milliseconds start_timeout{60'000};
+  // How long list() waits for containers that start or end in this moment.
+  std::chrono::milliseconds list_timeout{2'000};
   // Told what the operator should know, such as processes that cannot be killed.
   std::function<void(const std::string&)> on_trouble{};
 };
@@ -78,8 +80,18 @@ class ProcessRuntime : public Runner {
   enum class Patience { kWaits, kIsOver };
   Result<void> adopt(const ContainerRef& container, Patience patience);
   Result<void> adopt_without_supervisor(std::unique_ptr<Entry> made, Patience patience);
+  bool is_of_another_run(const Entry& entry, bool is_on_record) const;
+  void list_later(const Done<std::vector<SeenContainer>>& done,
+                  std::chrono::steady_clock::time_point until);
   void list_again(const Done<std::vector<SeenContainer>>& done,
                   std::chrono::steady_clock::time_point until);
+
+  // Containers that run and are not of this runtime.
+  std::set<std::string> known_places() const;
+  void add_supervised(std::vector<LiveContainer>& unknown) const;
+  Result<std::vector<LiveContainer>> find_unknown() const;
+  void note_unknown(std::vector<LiveContainer> unknown);
+  Result<void> check_unknown(const CpuSet& cpus);
 
   // Starting.
   void launch_for(const Launch& launch, KeptPod pod, Done<Started> done);
@@ -118,9 +130,12 @@ class ProcessRuntime : public Runner {
   RuntimeEvents& events_;
   std::map<ContainerRef, std::unique_ptr<Entry>> entries_;
   std::uint64_t next_generation_ = 1;
-  std::optional<CpuSet> pool_{};       // where the containers that share are, as asked for last
-  std::set<ContainerRef> troubled_{};  // directories whose trouble was told
-  bool is_swept_ = false;              // of what an earlier agent was removing
+  std::optional<CpuSet> pool_{};          // where the containers that share are, as asked for last
+  std::set<ContainerRef> troubled_{};     // directories whose trouble was told
+  bool is_swept_ = false;                 // of what an earlier agent was removing
+  bool was_listed_ = false;               // once, with nothing that is unknown
+  std::vector<LiveContainer> unknown_{};  // that have turned up since
+  std::set<std::string> told_unknown_{};  // the cgroups of those that were told
   // Handlers of the loop may run after this object has gone; they look here first.
   std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);
 };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the process runtime finds containers again that an earlier agent has started.
+#include <algorithm>
+
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "runtime/monitor/live_processes.h"
 #include "runtime/process/process_runtime_entry.h"
 #include "sys/process/container_mark.h"
 
@@ -13,13 +16,12 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kListPause{5};
-constexpr std::chrono::seconds kPatience{2};
 
 }  // namespace
 
 void ProcessRuntime::list(Done<std::vector<SeenContainer>> done) {
   if (!std::exchange(is_swept_, true)) ContainerDirectory::sweep(root());
-  list_again(done, std::chrono::steady_clock::now() + kPatience);
+  list_again(done, std::chrono::steady_clock::now() + options_.list_timeout);
 }
 
 void ProcessRuntime::list_again(const Done<std::vector<SeenContainer>>& done,
@@ -38,17 +40,41 @@ void ProcessRuntime::list_again(const Done<std::vector<SeenContainer>>& done,
     }
     is_complete = false;
   }
-  if (!is_complete) {
-    auto timer = std::make_shared<asio::steady_timer>(loop_, kListPause);  // lives in its handler
-    timer->async_wait([this, lives = lives_, timer, done, until](boost::system::error_code error) {
-      if (*lives && !error) list_again(done, until);
-    });
-    return;
+  if (!is_complete) return list_later(done, until);
+  auto unknown = find_unknown();
+  if (!unknown) return done(wrap("look for containers that are not known", unknown.error()));
+  if (!was_listed_ && !unknown->empty()) {
+    // A container may be ending.
+    if (patience == Patience::kWaits) return list_later(done, until);
+    return done(unknown_containers(*unknown, root()));
   }
+  was_listed_ = true;
+  note_unknown(*std::move(unknown));
   std::vector<SeenContainer> all;
   all.reserve(entries_.size());
   for (const auto& [container, entry] : entries_) all.push_back(seen(*entry));
   done(std::move(all));
+}
+
+void ProcessRuntime::list_later(const Done<std::vector<SeenContainer>>& done,
+                                std::chrono::steady_clock::time_point until) {
+  auto timer = std::make_shared<asio::steady_timer>(loop_, kListPause);  // lives in its handler
+  timer->async_wait([this, lives = lives_, timer, done, until](boost::system::error_code error) {
+    if (*lives && !error) list_again(done, until);
+  });
+}
+
+// Whether what runs is not what the records are of: some are lost, or they are older. Nothing is
+// killed on the word of such records; find_unknown() names the container.
+bool ProcessRuntime::is_of_another_run(const Entry& entry, bool is_on_record) const {
+  const auto processes = entry.confinement->processes(processes_of(entry));
+  if (!processes || std::all_of(processes->begin(), processes->end(), has_ended)) return false;
+  if (!is_on_record) return true;
+  if (entry.directory.has_main() && !entry.directory.read_supervisor()) return true;
+  const auto monitors = live_monitors();
+  return std::any_of(monitors.begin(), monitors.end(), [&](const LiveMonitor& monitor) {
+    return monitor.directory == entry.directory.path() && monitor.process != entry.supervisor;
+  });
 }
 
 // Fails with kConflict as long as there is patience: while processes of a container without a
@@ -85,11 +111,13 @@ Result<void> ProcessRuntime::adopt(const ContainerRef& container, Patience patie
     entry.unrelated = supervisor->unrelated;
   }
   entry.exit = directory.read_exit();
-  if (!entry.exit && supervisor && is_running(supervisor->process)) {
+  const bool is_supervised = !entry.exit && supervisor && is_running(supervisor->process);
+  if (is_supervised) entry.supervisor = supervisor->process;
+  if ((!is_supervised || !stored) && is_of_another_run(entry, static_cast<bool>(stored))) return {};
+  if (is_supervised) {
     if (!directory.has_main() && patience == Patience::kWaits) {
       return Error{Code::kConflict, "its monitor has not started it yet"};
     }
-    entry.supervisor = supervisor->process;
     entry.phase = Entry::Phase::kRunning;
     entries_[container] = std::move(made);
     const auto watched = watch(entry);

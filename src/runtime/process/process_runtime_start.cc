@@ -141,6 +141,8 @@ void ProcessRuntime::clear_place(Entry& entry) {
 }
 
 Result<void> ProcessRuntime::begin(Entry& entry) {
+  const Placement& placement = entry.launch->placement;
+  if (placement.owner == CpuOwner::kContainer) TRY(check_unknown(placement.cpus));
   TRY(confinement_->confine(processes_of(entry), current(entry, entry.launch->placement)));
   return entry.launch->attached > 0 ? attach(entry, *entry.launch) : spawn(entry);
 }
