@@ -2,9 +2,11 @@
 #include "runtime/cgroup/affinity.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -81,16 +83,10 @@ Result<std::size_t> correct(const std::vector<pid_t>& processes, const CpuSet& c
 }
 
 std::set<pid_t> marked(std::string_view with) {
-  const std::string mark = fmt::format("{}={}", kContainerVariable, with);
   std::set<pid_t> found;
   if (with.empty()) return found;
   for (const pid_t pid : all_processes()) {
-    const auto environment = read_kernel_file(fmt::format("/proc/{}/environ", pid));
-    if (!environment) continue;
-    const std::size_t at = environment->find(mark);
-    if (at == std::string::npos || (at > 0 && (*environment)[at - 1] != '\0')) continue;
-    const std::size_t end = at + mark.size();
-    if (end == environment->size() || (*environment)[end] == '\0') found.insert(pid);
+    if (mark_of(pid) == with) found.insert(pid);
   }
   return found;
 }
@@ -102,6 +98,12 @@ std::vector<pid_t> process_tree(const ContainerProcesses& container) {
 }
 
 }  // namespace
+
+CpuSet cpus_of_process(pid_t pid) {
+  CpuSet cpus;
+  for (const pid_t thread : threads_of(pid)) cpus |= affinity_of(thread);
+  return cpus;
+}
 
 Capabilities Affinity::capabilities() const {
   return {.confined_by = ConfinedBy::kAffinity,
@@ -160,13 +162,32 @@ Result<KernelView> Affinity::look(const ContainerProcesses& container) const {
   return view;
 }
 
+Result<std::set<pid_t>> Affinity::processes(const ContainerProcesses& container) const {
+  auto members = marked(container.mark);
+  members.erase(container.supervisor);
+  for (const pid_t pid : process_tree(container)) members.insert(pid);
+  return members;
+}
+
+// Of pods: the processes of `corehold run` are found by their clients.
+Result<std::vector<LiveContainer>> Affinity::unknown(const std::set<std::string>& known,
+                                                     EmptyCgroups /*empty*/) const {
+  std::map<std::string, LiveContainer> found;
+  for (const pid_t pid : all_processes()) {
+    const auto mark = mark_of(pid);
+    if (!mark || mark->starts_with("run/") || known.contains(*mark)) continue;
+    if (pid == ::getpid() || has_ended(pid) || !is_of_own_user(pid)) continue;
+    LiveContainer& container = found[*mark];
+    container.pids.push_back(pid);
+    container.cpus |= cpus_of_process(pid);
+  }
+  std::vector<LiveContainer> containers;
+  for (auto& [mark, container] : found) containers.push_back(std::move(container));
+  return containers;
+}
+
 Result<std::size_t> Affinity::kill(const ContainerProcesses& container) const {
-  return kill_members([&]() -> Result<std::set<pid_t>> {
-    auto members = marked(container.mark);
-    members.erase(container.supervisor);
-    for (const pid_t pid : process_tree(container)) members.insert(pid);
-    return members;
-  });
+  return kill_members([&] { return processes(container); });
 }
 
 Result<bool> Affinity::remove(const ContainerProcesses& /*container*/) const { return true; }

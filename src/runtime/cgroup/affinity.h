@@ -9,6 +9,9 @@
 
 namespace corehold {
 
+// Where the threads of a process may run; empty when it has gone.
+CpuSet cpus_of_process(pid_t pid);
+
 class Affinity : public Confinement {
  public:
   explicit Affinity(std::string reason) : reason_(std::move(reason)) {}
@@ -20,6 +23,9 @@ class Affinity : public Confinement {
   Result<void> set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const override;
   Result<void> place(const ContainerProcesses& container, pid_t pid) const override;
   Result<KernelView> look(const ContainerProcesses& container) const override;
+  Result<std::set<pid_t>> processes(const ContainerProcesses& container) const override;
+  Result<std::vector<LiveContainer>> unknown(const std::set<std::string>& known,
+                                             EmptyCgroups empty) const override;
   Result<std::size_t> kill(const ContainerProcesses& container) const override;
   Result<bool> remove(const ContainerProcesses& container) const override;
 

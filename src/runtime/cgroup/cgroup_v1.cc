@@ -12,6 +12,7 @@
 
 #include "runtime/cgroup/cgroup_directory.h"
 #include "runtime/cgroup/process_tree.h"
+#include "runtime/cgroup/unknown_cgroups.h"
 #include "sys/file/kernel_file.h"
 #include "sys/process/process.h"
 
@@ -357,7 +358,7 @@ Result<KernelView> CgroupV1::look(const ContainerProcesses& container) const {
   return view;
 }
 
-Result<std::set<pid_t>> CgroupV1::members(const ContainerProcesses& container) const {
+Result<std::set<pid_t>> CgroupV1::processes(const ContainerProcesses& container) const {
   auto found = TRY(processes_in(cpuset_of(container), kThreads));
   if (!places_.cpu.empty()) found.merge(TRY(processes_in(cpu_of(container), kThreads)));
   if (has_memory(container)) {
@@ -367,16 +368,30 @@ Result<std::set<pid_t>> CgroupV1::members(const ContainerProcesses& container) c
   return found;
 }
 
+Result<std::vector<LiveContainer>> CgroupV1::unknown(const std::set<std::string>& known,
+                                                     EmptyCgroups empty) const {
+  std::function<Result<bool>(const std::string&)> remove_empty;
+  if (empty == EmptyCgroups::kRemoved) {
+    remove_empty = [this](const std::string& cgroup) { return remove({.cgroup = cgroup}); };
+  }
+  return unknown_cgroups({.base = places_.cpuset + "/" + places_.name,
+                          .tops = {""},
+                          .threads = std::string(kThreads),
+                          .cpus = "cpuset.effective_cpus",
+                          .remove = std::move(remove_empty)},
+                         known);
+}
+
 Result<std::size_t> CgroupV1::kill(const ContainerProcesses& container) const {
-  const auto there = TRY(members(container));
+  const auto there = TRY(processes(container));
   if (std::all_of(there.begin(), there.end(), [](pid_t pid) { return has_ended(pid); })) {
     // One that forks and ends may have been missed in the moment between.
-    const auto again = TRY(members(container));
+    const auto again = TRY(processes(container));
     if (std::all_of(again.begin(), again.end(), [](pid_t pid) { return has_ended(pid); })) return 0;
   }
   // Processes that fork faster than they are killed are frozen first; SIGKILL works once they thaw.
   freeze(container);
-  const auto killed = kill_members([&] { return members(container); });
+  const auto killed = kill_members([&] { return processes(container); });
   thaw(container);
   if (!killed) return killed.error();
   return std::max<std::size_t>(*killed, 1);

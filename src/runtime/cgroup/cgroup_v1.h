@@ -37,6 +37,9 @@ class CgroupV1 : public Confinement {
   Result<void> set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const override;
   Result<void> place(const ContainerProcesses& container, pid_t pid) const override;
   Result<KernelView> look(const ContainerProcesses& container) const override;
+  Result<std::set<pid_t>> processes(const ContainerProcesses& container) const override;
+  Result<std::vector<LiveContainer>> unknown(const std::set<std::string>& known,
+                                             EmptyCgroups empty) const override;
   Result<std::size_t> kill(const ContainerProcesses& container) const override;
   Result<bool> remove(const ContainerProcesses& container) const override;
 
@@ -60,7 +63,6 @@ class CgroupV1 : public Confinement {
   void make_freezer(const ContainerProcesses& container) const;
   void freeze(const ContainerProcesses& container) const;
   void thaw(const ContainerProcesses& container) const;
-  Result<std::set<pid_t>> members(const ContainerProcesses& container) const;
   Result<void> make_cpuset(const ContainerProcesses& container) const;
   Result<void> set_mems(const ContainerProcesses& container,
                         const std::optional<NodeSet>& mems) const;

@@ -12,6 +12,7 @@
 
 #include "runtime/cgroup/cgroup_directory.h"
 #include "runtime/cgroup/process_tree.h"
+#include "runtime/cgroup/unknown_cgroups.h"
 #include "sys/file/kernel_file.h"
 #include "sys/process/process.h"
 
@@ -290,15 +291,32 @@ Result<KernelView> CgroupV2::look(const ContainerProcesses& container) const {
   return view;
 }
 
+Result<std::set<pid_t>> CgroupV2::processes(const ContainerProcesses& container) const {
+  auto members = TRY(processes_in(path_of(container.cgroup), kThreads));
+  for (const pid_t pid : process_tree(container)) members.insert(pid);
+  return members;
+}
+
+// Beside the cgroups of containers there are those of the agent and of `corehold hold`.
+Result<std::vector<LiveContainer>> CgroupV2::unknown(const std::set<std::string>& known,
+                                                     EmptyCgroups empty) const {
+  std::function<Result<bool>(const std::string&)> remove_empty;
+  if (empty == EmptyCgroups::kRemoved) {
+    remove_empty = [this](const std::string& cgroup) { return remove({.cgroup = cgroup}); };
+  }
+  return unknown_cgroups({.base = places_.base,
+                          .tops = {"pods", "shared"},
+                          .threads = std::string(kThreads),
+                          .cpus = "cpuset.cpus.effective",
+                          .remove = std::move(remove_empty)},
+                         known);
+}
+
 Result<std::size_t> CgroupV2::kill(const ContainerProcesses& container) const {
   const std::string own = path_of(container.cgroup);
   // Kills also processes that fork faster than they are found; since Linux 5.14.
   if (is_cgroup(own)) static_cast<void>(write_kernel_file(file_in(own, "cgroup.kill"), "1"));
-  const std::size_t found = TRY(kill_members([&]() -> Result<std::set<pid_t>> {
-    auto members = TRY(processes_in(own, kThreads));
-    for (const pid_t pid : process_tree(container)) members.insert(pid);
-    return members;
-  }));
+  const std::size_t found = TRY(kill_members([&] { return processes(container); }));
   // A process of another PID namespace has no number here.
   return std::max<std::size_t>(found, TRY(is_populated(own)) ? 1 : 0);
 }

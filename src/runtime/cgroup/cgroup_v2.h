@@ -35,6 +35,9 @@ class CgroupV2 : public Confinement {
   Result<void> set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const override;
   Result<void> place(const ContainerProcesses& container, pid_t pid) const override;
   Result<KernelView> look(const ContainerProcesses& container) const override;
+  Result<std::set<pid_t>> processes(const ContainerProcesses& container) const override;
+  Result<std::vector<LiveContainer>> unknown(const std::set<std::string>& known,
+                                             EmptyCgroups empty) const override;
   Result<std::size_t> kill(const ContainerProcesses& container) const override;
   Result<bool> remove(const ContainerProcesses& container) const override;
 

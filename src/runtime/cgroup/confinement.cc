@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cgroup/confinement.h"
 
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -148,6 +150,21 @@ std::optional<CgroupV1::Places> find_v1(const std::vector<MountPoint>& mounts,
   return std::nullopt;
 }
 
+constexpr std::array<std::string_view, 2> kTopsOfV2{"/pods/", "/shared/"};
+constexpr std::array<std::string_view, 2> kTopsOfV1{"/corehold/", "/corehold/"};
+
+// A path up to two names after one of `tops`; "": it has no such names.
+std::string container_level(std::string_view path, const std::array<std::string_view, 2>& tops) {
+  for (const std::string_view top : tops) {
+    const std::size_t at = path.find(top);
+    if (at == std::string_view::npos) continue;
+    const std::size_t pod = path.find('/', at + top.size());
+    if (pod == std::string_view::npos || pod + 1 >= path.size()) continue;
+    return std::string(path.substr(0, path.find('/', pod + 1)));
+  }
+  return "";
+}
+
 std::string text_in(const boost::json::object& object, std::string_view key) {
   const boost::json::value* value = field(object, key);
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
@@ -183,6 +200,32 @@ Result<std::string> step_into_leaf(const std::string& proc) {
     return leaf;
   }
   return std::string();
+}
+
+std::string own_container_cgroup_of(pid_t pid) {
+  const auto text = read_kernel_file(fmt::format("/proc/{}/cgroup", pid));
+  if (!text) return "";
+  const auto mounts = cgroup_mounts("/proc");
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto parts = split(line, ':');
+    if (parts.size() < 3) continue;
+    const bool is_v2 = parts[0] == "0";
+    if (!is_v2 && !has_word(parts[1], "cpuset", ',')) continue;
+    const std::string container = container_level(
+        line.substr(parts[0].size() + parts[1].size() + 2), is_v2 ? kTopsOfV2 : kTopsOfV1);
+    if (container.empty()) continue;
+    for (const MountPoint& mount : mounts) {
+      const bool is_of_line =
+          is_v2 ? mount.type == "cgroup2"
+                : mount.type == "cgroup" && has_word(mount.options, "cpuset", ',');
+      struct stat status {};
+      const std::string path = mount.path + container;
+      if (is_of_line && ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid()) {
+        return path;
+      }
+    }
+  }
+  return "";
 }
 
 std::unique_ptr<Confinement> find_confinement(const ConfinementOptions& options) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "base/result.h"
 #include "cpuset/cpu_set.h"
 #include "pod/container_ref.h"
+#include "runtime/live_container.h"
 #include "runtime/runtime.h"
 #include "sys/process/process.h"
 
@@ -89,6 +91,12 @@ struct KernelView {
   bool operator==(const KernelView&) const = default;
 };
 
+// Cgroups without processes that nobody knows.
+enum class EmptyCgroups {
+  kRemoved,    // by a caller that starts no container meanwhile
+  kLeftAlone,  // and not told
+};
+
 class Confinement {
  public:
   virtual ~Confinement() = default;
@@ -113,6 +121,16 @@ class Confinement {
 
   // kNotFound: the container's cgroup is gone.
   virtual Result<KernelView> look(const ContainerProcesses& container) const = 0;
+
+  // All processes of the container, those that have left its cgroup included.
+  virtual Result<std::set<pid_t>> processes(const ContainerProcesses& container) const = 0;
+
+  // The containers whose processes live in cgroups below the top one that are not in `known`:
+  // somebody else has started them, or their records are lost. What becomes of cgroups without
+  // processes that are not in `known` says `empty`. Without cgroups: the same by the marks of
+  // processes.
+  virtual Result<std::vector<LiveContainer>> unknown(const std::set<std::string>& known,
+                                                     EmptyCgroups empty) const = 0;
 
   // Sends SIGKILL to every process and returns how many there were: call until that is zero.
   virtual Result<std::size_t> kill(const ContainerProcesses& container) const = 0;
@@ -141,6 +159,11 @@ std::unique_ptr<Confinement> make_affinity(std::string reason);
 
 // From what describe() gave. Fails with kCorrupt.
 Result<std::unique_ptr<Confinement>> open_confinement(const boost::json::object& description);
+
+// The cgroup of a container that a process is in, whatever the top cgroup is called: one whose path
+// has the form of container_cgroup.h, and that nobody but this process's user can put processes
+// into. "": none.
+std::string own_container_cgroup_of(pid_t pid);
 
 // cpu.weight of cgroup v2 for cpu.shares of v1, as a kubelet converts them.
 std::int64_t cpu_weight(std::int64_t shares);

@@ -247,7 +247,10 @@ ContainerExit Monitor::wait() {
 // Tried for a while when the disk is full: there may be room soon.
 bool write_down(const ContainerDirectory& directory, const ContainerExit& exit) {
   for (int tries = 0; tries < kExitTries; ++tries) {
-    if (directory.write_exit(exit)) return true;
+    const auto written = directory.write_exit(exit);
+    if (written) return true;
+    if (written.error().code == Code::kNotFound)
+      return false;  // somebody has removed the directory
     ::sleep(1);
   }
   return false;
@@ -270,7 +273,7 @@ int run_monitor(const std::string& path) {
   }
   static_cast<void>(::fcntl(kMonitorChannel, F_SETFD, FD_CLOEXEC));
   static_cast<void>(::prctl(PR_SET_CHILD_SUBREAPER, 1));
-  static_cast<void>(::prctl(PR_SET_NAME, "corehold-mon"));
+  static_cast<void>(::prctl(PR_SET_NAME, kMonitorName));
   static_cast<void>(::chdir("/"));
   if (!is_told_to_go()) return 1;
   auto monitor = open_monitor(directory);

@@ -16,6 +16,9 @@ namespace corehold {
 
 inline constexpr int kMonitorChannel = 3;
 
+// What the kernel calls a monitor, as in /proc/PID/comm.
+inline constexpr const char* kMonitorName = "corehold-mon";
+
 // Runs the container to its end. Returns the exit code of the monitor: 0 when the end of
 // the container was written down.
 int run_monitor(const std::string& directory);

@@ -39,6 +39,13 @@ class GatedConfinement final : public Confinement {
   Result<KernelView> look(const ContainerProcesses& container) const override {
     return real_->look(container);
   }
+  Result<std::set<pid_t>> processes(const ContainerProcesses& container) const override {
+    return real_->processes(container);
+  }
+  Result<std::vector<LiveContainer>> unknown(const std::set<std::string>& known,
+                                             EmptyCgroups empty) const override {
+    return real_->unknown(known, empty);
+  }
   Result<std::size_t> kill(const ContainerProcesses& container) const override {
     const bool has_begun = container.supervisor > 0;
     if (container.ref.container == "stuck" && has_begun) gate_.wait();

@@ -44,6 +44,13 @@ class NotedV2 final : public Confinement {
   Result<KernelView> look(const ContainerProcesses& container) const override {
     return real_->look(container);
   }
+  Result<std::set<pid_t>> processes(const ContainerProcesses&) const override {
+    return std::set<pid_t>{};
+  }
+  Result<std::vector<LiveContainer>> unknown(const std::set<std::string>&,
+                                             EmptyCgroups) const override {
+    return std::vector<LiveContainer>{};
+  }
   Result<std::size_t> kill(const ContainerProcesses& container) const override {
     return real_->kill(container);
   }

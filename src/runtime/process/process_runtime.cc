@@ -175,7 +175,8 @@ void ProcessRuntime::place(const ContainerRef& container, const Placement& place
   const CgroupPath own = entry->path_of(cgroup_of(container, confined_by, CpuOwner::kContainer));
   beside(
       *entry,
-      [subject = subject_of(*entry), here, own]() -> Result<Placed> {
+      [subject = subject_of(*entry), survey = survey_for_start(), here, own]() -> Result<Placed> {
+        TRY(survey.check(here, subject));
         // Below the shared parent the kernel gives a container no CPUs but the parent's.
         const bool moves = here.owner == CpuOwner::kContainer && !here.cpus.empty() &&
                            !subject.path->shared_parent.empty();

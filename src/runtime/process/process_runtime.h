@@ -33,6 +33,8 @@ struct ProcessRuntimeOptions {
   // What runs a monitor; the container's directory is added.
   std::vector<std::string> monitor{"/proc/self/exe", "monitor"};
   std::chrono::milliseconds start_timeout{60'000};
+  // How long list() waits for containers that start or end in this moment.
+  std::chrono::milliseconds list_timeout{2'000};
   // Told what the operator should know, such as processes that cannot be killed.
   std::function<void(const std::string&)> on_trouble{};
 };
@@ -94,8 +96,17 @@ class ProcessRuntime : public Runner {
   struct Orphan;
   void adopt_without_supervisor(Listing& listing, std::unique_ptr<Entry> made,
                                 const Orphan& orphan);
+  void list_later(const std::shared_ptr<Listing>& listing);
+  void end_round(const std::shared_ptr<Listing>& listing);
   void look(const std::shared_ptr<Listing>& listing);
   static SeenContainer seen(const Entry& entry);
+
+  // Containers that run and are not of this runtime.
+  struct Survey;
+  Survey survey() const;
+  Survey survey_for_start() const;
+  std::set<std::string> known_places() const;
+  void note_unknown(std::vector<LiveContainer> unknown);
 
   // Starting.
   struct Beginning {
@@ -142,8 +153,11 @@ class ProcessRuntime : public Runner {
   std::optional<CpuSet> pool_{};  // where the containers that share are, as asked for last
   // The same for the threads that write it to the kernel; shared with them.
   std::shared_ptr<SharedCpus> shared_cpus_ = std::make_shared<SharedCpus>();
-  std::set<ContainerRef> troubled_{};  // directories whose trouble was told
-  bool is_swept_ = false;              // of what an earlier agent was removing
+  std::set<ContainerRef> troubled_{};     // directories whose trouble was told
+  bool is_swept_ = false;                 // of what an earlier agent was removing
+  bool was_listed_ = false;               // once, with nothing that is unknown
+  std::vector<LiveContainer> unknown_{};  // that have turned up since
+  std::set<std::string> told_unknown_{};  // the cgroups of those that were told
   // Handlers of the loop may run after this object has gone; they look here first.
   std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);
   WorkerLanes lanes_;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -48,8 +49,33 @@ struct ProcessRuntime::Subject {
     now.supervisor = is_running(supervisor) ? supervisor.pid : 0;
     return now;
   }
+  // Whether what runs is not what the records are of: some are lost, or they are older. Nothing is
+  // killed on the word of such records; Survey::find() names the container.
+  bool is_of_another_run(bool is_on_record) const;
+
   Result<std::size_t> kill() const { return confinement->kill(processes()); }
   Result<bool> remove() const { return confinement->remove(processes()); }
+};
+
+// A look at the machine for containers that are not of this runtime, beside the loop.
+struct ProcessRuntime::Survey {
+  std::shared_ptr<const Confinement> confinement{};
+  std::string root{};
+  std::set<std::string> known{};        // cgroups, marks and "POD/CONTAINER"
+  std::set<pid_t> supervisors{};        // of this runtime
+  std::set<std::string> directories{};  // of containers that have not ended
+  std::vector<LiveContainer> last{};    // what the last list has found
+  bool is_first = false;                // nothing starts while this looks
+
+  Result<std::vector<LiveContainer>> find() const;
+  // Fails while a container that is not of this runtime may run on CPUs that the placement gives
+  // to a container alone. CPUs that the subject has it keeps.
+  Result<void> check(const Placement& placement) const;
+  Result<void> check(const Placement& placement, const Subject& subject) const;
+
+ private:
+  void add_supervised(std::vector<LiveContainer>& unknown) const;
+  Result<void> check(const CpuSet& cpus) const;
 };
 
 struct ProcessRuntime::Entry {
@@ -85,6 +111,7 @@ struct ProcessRuntime::Entry {
   std::string lane{};                          // of its work
   ProcessId supervisor{};
   ProcessId main{};
+  bool is_on_record = true;  // launch.json can be read
   bool is_child = false;     // the supervisor is ours to reap
   bool is_attached = false;  // the supervisor is a client, and outlives the container
   std::chrono::milliseconds started_at{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the process runtime finds containers again that an earlier agent has started.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "runtime/monitor/live_processes.h"
 #include "runtime/process/process_runtime_entry.h"
 #include "sys/process/container_mark.h"
 
@@ -17,10 +19,13 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kListPause{5};
-constexpr std::chrono::seconds kPatience{2};
 // No UIDs of pods: names of directories have no slash.
 constexpr std::string_view kListLane = "/list";
 constexpr std::string_view kLookLane = "/look";
+
+bool has_live(const Result<std::set<pid_t>>& processes) {
+  return processes && !std::all_of(processes->begin(), processes->end(), has_ended);
+}
 
 }  // namespace
 
@@ -28,6 +33,7 @@ constexpr std::string_view kLookLane = "/look";
 struct ProcessRuntime::Orphan {
   Result<std::size_t> left{0};  // processes
   bool has_run = false;
+  bool is_of_another_run = false;  // nothing was done
   std::optional<ContainerExit> exit{};
   std::optional<Error> trouble{};  // with the removal of a container that has never run
 };
@@ -46,7 +52,7 @@ void ProcessRuntime::list(Done<std::vector<SeenContainer>> done) {
   // Shared by the steps of the list, the last of which answers.
   auto listing = std::make_shared<Listing>();
   listing->done = std::move(done);
-  listing->until = std::chrono::steady_clock::now() + kPatience;
+  listing->until = std::chrono::steady_clock::now() + options_.list_timeout;
   if (std::exchange(is_swept_, true)) return list_again(listing);
   beside(
       std::string(kListLane),
@@ -86,12 +92,14 @@ void ProcessRuntime::adopt_all(const std::shared_ptr<Listing>& listing,
 
 void ProcessRuntime::adopt_orphans(const std::shared_ptr<Listing>& listing) {
   listing->awaited = listing->orphans.size();
-  if (listing->awaited == 0) return look(listing);
+  if (listing->awaited == 0) return end_round(listing);
   for (std::size_t index = 0; index < listing->orphans.size(); ++index) {
     const Entry& entry = *listing->orphans[index];
     beside(
         entry.lane,
-        [subject = subject_of(entry), exit = entry.exit]() -> Result<Orphan> {
+        [subject = subject_of(entry), exit = entry.exit,
+         is_on_record = entry.is_on_record]() -> Result<Orphan> {
+          if (subject.is_of_another_run(is_on_record)) return Orphan{.is_of_another_run = true};
           Orphan orphan{.left = subject.kill(),
                         .has_run = exit || subject.directory.has_main(),
                         .exit = exit};
@@ -110,7 +118,7 @@ void ProcessRuntime::adopt_orphans(const std::shared_ptr<Listing>& listing) {
         [this, listing, index](const Result<Orphan>& orphan) {
           adopt_without_supervisor(*listing, std::move(listing->orphans[index]),
                                    orphan ? *orphan : Orphan{.left = orphan.error()});
-          if (--listing->awaited == 0) look(listing);
+          if (--listing->awaited == 0) end_round(listing);
         });
   }
 }
@@ -134,8 +142,8 @@ Result<void> ProcessRuntime::adopt(Listing& listing, const ContainerRef& contain
       }
     }
   }
-  const bool is_on_record = stored && !stored->cgroup.empty();
-  entry.confine_in(is_on_record
+  entry.is_on_record = static_cast<bool>(stored);
+  entry.confine_in(stored && !stored->cgroup.empty()
                        ? stored->cgroup
                        : cgroup_of(container, entry.confinement->capabilities().confined_by,
                                    CpuOwner::kContainer));
@@ -149,12 +157,16 @@ Result<void> ProcessRuntime::adopt(Listing& listing, const ContainerRef& contain
     entry.unrelated = supervisor->unrelated;
   }
   entry.exit = directory.read_exit();
-  if (!entry.exit && supervisor && is_running(supervisor->process)) {
+  const bool is_supervised = !entry.exit && supervisor && is_running(supervisor->process);
+  if (is_supervised) {
     if (!directory.has_main() && listing.patience == Patience::kWaits) {
       return Error{Code::kConflict, "its monitor has not started it yet"};
     }
     entry.supervisor = supervisor->process;
     entry.lane = lane_of(container, entry.is_attached ? supervisor->process.pid : 0);
+    // What it is, is lost; Survey::find() names it.
+    const Subject subject = subject_of(entry);
+    if (!stored && has_live(subject.confinement->processes(subject.processes()))) return {};
     entry.phase = Entry::Phase::kRunning;
     entries_[container] = std::move(made);
     const auto watched = watch(entry);
@@ -175,7 +187,7 @@ void ProcessRuntime::adopt_without_supervisor(Listing& listing, std::unique_ptr<
                                               const Orphan& orphan) {
   Entry& entry = *made;
   const ContainerRef container = entry.container;
-  if (find(container) != nullptr) return;
+  if (find(container) != nullptr || orphan.is_of_another_run) return;
   if (!orphan.left || *orphan.left > 0) {
     if (listing.patience == Patience::kWaits) {
       // Its processes are being killed.
@@ -199,15 +211,35 @@ void ProcessRuntime::adopt_without_supervisor(Listing& listing, std::unique_ptr<
   entries_[container] = std::move(made);
 }
 
-// A round is over: the next, or the answer, with what the kernel says now.
+void ProcessRuntime::list_later(const std::shared_ptr<Listing>& listing) {
+  auto timer = std::make_shared<asio::steady_timer>(loop_, kListPause);  // lives in its handler
+  timer->async_wait([this, lives = lives_, timer, listing](boost::system::error_code error) {
+    if (*lives && !error) list_again(listing);
+  });
+}
+
+// A round is over: the next, or a look at what runs and is not of this runtime, and the answer.
+void ProcessRuntime::end_round(const std::shared_ptr<Listing>& listing) {
+  if (!listing->is_complete) return list_later(listing);
+  beside(
+      std::string(kLookLane), [survey = survey()] { return survey.find(); },
+      [this, listing](const Result<std::vector<LiveContainer>>& unknown) {
+        if (!unknown) {
+          return listing->done(wrap("look for containers that are not known", unknown.error()));
+        }
+        if (!was_listed_ && !unknown->empty()) {
+          // A container may be ending.
+          if (listing->patience == Patience::kWaits) return list_later(listing);
+          return listing->done(unknown_containers(*unknown, root()));
+        }
+        was_listed_ = true;
+        note_unknown(*unknown);
+        look(listing);
+      });
+}
+
+// The answer, with what the kernel says now.
 void ProcessRuntime::look(const std::shared_ptr<Listing>& listing) {
-  if (!listing->is_complete) {
-    auto timer = std::make_shared<asio::steady_timer>(loop_, kListPause);  // lives in its handler
-    timer->async_wait([this, lives = lives_, timer, listing](boost::system::error_code error) {
-      if (*lives && !error) list_again(listing);
-    });
-    return;
-  }
   std::map<std::uint64_t, Subject> subjects;  // by generation
   for (const auto& [container, entry] : entries_) {
     if (entry->phase == Entry::Phase::kEnded) continue;

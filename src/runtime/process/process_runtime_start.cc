@@ -183,8 +183,10 @@ void ProcessRuntime::attach(Entry& entry) {
   const Launch& launch = *entry.launch;
   beside(
       entry,
-      [subject = subject_of(entry), placement = current(entry, launch.placement),
-       client = launch.attached_to, child = launch.attached]() -> Result<AttachedProcesses> {
+      [subject = subject_of(entry), survey = survey_for_start(),
+       placement = current(entry, launch.placement), client = launch.attached_to,
+       child = launch.attached]() -> Result<AttachedProcesses> {
+        TRY(survey.check(placement));
         TRY(subject.confinement->confine(subject.processes(), placement));
         const auto supervisor = identify(client);
         const auto main = identify(child);
@@ -243,8 +245,10 @@ void ProcessRuntime::take_in(Entry& entry) {
 void ProcessRuntime::spawn(Entry& entry) {
   beside(
       entry,
-      [subject = subject_of(entry), placement = current(entry, entry.launch->placement),
-       launcher = options_.workspace.launcher, command = options_.monitor]() -> Result<Spawned> {
+      [subject = subject_of(entry), survey = survey_for_start(),
+       placement = current(entry, entry.launch->placement), launcher = options_.workspace.launcher,
+       command = options_.monitor]() -> Result<Spawned> {
+        TRY(survey.check(placement));
         TRY(subject.confinement->confine(subject.processes(), placement));
         const MonitorProcess monitor =
             TRY(launcher.start_monitor(command, subject.directory.path()));

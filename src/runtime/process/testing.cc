@@ -59,6 +59,7 @@ void RuntimeBench::restart_with(ProcessRuntimeOptions options) {
 void RuntimeBench::restart_with(ProcessRuntimeOptions options,
                                 std::unique_ptr<Confinement> confinement) {
   options.workspace.context.root = root_;
+  options.list_timeout = list_timeout_;
   options.on_trouble = [this](const std::string& trouble) { troubles_.push_back(trouble); };
   runtime_.reset();
   runtime_ =

@@ -43,6 +43,9 @@ class RuntimeBench : public RuntimeEvents {
   // What the operator was told.
   const std::vector<std::string>& troubles() const { return troubles_; }
 
+  // How long list() waits, from the next restart on.
+  void set_list_timeout(std::chrono::milliseconds timeout) { list_timeout_ = timeout; }
+
   // As when the agent ends and another one begins.
   void restart();
   // The same with another program for monitors.
@@ -101,6 +104,7 @@ class RuntimeBench : public RuntimeEvents {
   std::vector<SeenExit> exits_{};
   std::vector<std::string> troubles_{};
   std::size_t waited_for_ = 0;
+  std::chrono::milliseconds list_timeout_ = ProcessRuntimeOptions{}.list_timeout;
   std::unique_ptr<ProcessRuntime> runtime_{};
 };
 

@@ -3,12 +3,31 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
+
+#include "sys/file/kernel_file.h"
 
 namespace corehold {
 
 std::string run_mark(const ProcessId& client) {
   return fmt::format("run/{}/{}", client.pid, client.start_time);
+}
+
+std::optional<std::string> mark_of(pid_t pid) {
+  const auto environment = read_kernel_file(fmt::format("/proc/{}/environ", pid));
+  if (!environment) return std::nullopt;
+  const std::string name = fmt::format("{}=", kContainerVariable);
+  std::size_t at = 0;
+  while (environment->compare(at, name.size(), name) != 0) {
+    at = environment->find('\0', at);
+    if (at == std::string::npos) return std::nullopt;
+    ++at;
+  }
+  const std::size_t begin = at + name.size();
+  const std::size_t end = std::min(environment->find('\0', begin), environment->size());
+  return environment->substr(begin, end - begin);
 }
 
 std::vector<std::string> marked_environment(std::string_view mark) {

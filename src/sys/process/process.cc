@@ -132,6 +132,17 @@ std::optional<ProcessId> identify(pid_t pid) {
 
 bool has_ended(pid_t pid) { return is_over(pid, status_of(pid)); }
 
+bool is_of_own_user(pid_t pid) {
+  constexpr std::string_view kUsers = "\nUid:\t";
+  const auto text = read_kernel_file(fmt::format("/proc/{}/status", pid));
+  const std::size_t at = text ? text->find(kUsers) : std::string::npos;
+  if (at == std::string::npos) return false;
+  // Real, effective, saved and of the file system.
+  const std::string own = fmt::to_string(::geteuid());
+  const std::string all = fmt::format("{0}\t{0}\t{0}\t{0}\n", own);
+  return text->compare(at + kUsers.size(), all.size(), all) == 0;
+}
+
 bool has_thread_ended(pid_t thread) {
   const auto status = status_of(thread);
   return !status || is_zombie(*status);

@@ -48,6 +48,10 @@ bool has_thread_ended(pid_t thread);
 // Whether exactly this process is there and has not ended.
 bool is_running(const ProcessId& process);
 
+// Whether a process is of the user of this process: one that others have not started, also not by
+// a program that runs with more rights than its caller.
+bool is_of_own_user(pid_t pid);
+
 // All that descend from a process, without itself and without what has ended. A process
 // that forks meanwhile may be missed: ask again until nothing new turns up.
 std::vector<pid_t> descendants_of(pid_t pid);
