@@ -79,5 +79,44 @@ TEST_F(LoadPods, ADamagedRecordIsPutAwayOnlyOnRequest) {
   EXPECT_TRUE(found->pods.empty());
 }
 
+TEST_F(LoadPods, AMissingStoreIsLostWhenTheCheckpointGivesCpusToPods) {
+  apply(cpus_, Assign{{"u", "main"}, *CpuSet::parse("2-3")});
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = load(Damage::kRefuse);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kCorrupt);
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("store.db is missing, but " + root_ +
+                          "/cpu_manager_state gives CPUs to 1 pods; --recover"));
+  }
+  const auto found = load(Damage::kMoveAside);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(found->moved);
+}
+
+TEST_F(LoadPods, AMissingStoreIsLostWhenPodsHaveFiles) {
+  ASSERT_TRUE(load(Damage::kRefuse)) << "a new node";
+  for (const std::string& file : pod_store_files(store_path(root_))) fs::remove(file);
+  const std::string uid = "0b6f1c9e-0f5e-4a55-9c0e-2f7d1f0a9a01";
+  fs::create_directories(root_ + "/volumes/" + uid + "/v");
+  const auto refused = load(Damage::kRefuse);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("of pod " + uid + " for one"));
+  EXPECT_FALSE(fs::exists(store_path(root_)));
+}
+
+TEST_F(LoadPods, ADamagedSealIsPutAwayAndTheStoreIsKept) {
+  ASSERT_NO_FATAL_FAILURE(store("{"));
+  fs::resize_file(store_seal_path(store_path(root_)), 1);
+  const auto refused = load(Damage::kRefuse);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("store.db-seal: "));
+  EXPECT_THAT(refused.error().message, HasSubstr("--recover"));
+  const auto found = load(Damage::kMoveAside);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_FALSE(found->moved);
+  EXPECT_EQ(found->pods.size(), 1U);
+}
+
 }  // namespace
 }  // namespace corehold

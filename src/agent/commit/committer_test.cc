@@ -130,6 +130,23 @@ TEST_F(CommitterTest, FailsAllRecordsOfABatchTogetherAndNotTheCheckpoint) {
   EXPECT_THAT(noted, ElementsAre("full", "noted"));
 }
 
+TEST_F(CommitterTest, FailsWhatMayNotUseTheReserveOfAFullDiskAlone) {
+  std::optional<Error> noted;
+  store_.refused_others = Error{Code::kIo, "full"};
+  committer_.add(save("new"));
+  SavePod deletion = save("deleted");
+  deletion.record.deleted_at = WallTime{1};
+  committer_.add(deletion);
+  committer_.add(ForgetPod{.uid = "gone"});
+  committer_.add(PersistCheckpoint{.revision = 1});
+  committer_.add(SaveNote{.key = "node", .text = "x"},
+                 [&](const std::optional<Error>& error) { noted = error; });
+  EXPECT_TRUE(commit());
+  EXPECT_EQ(diary_.back(), "answers saved new: full, saved deleted, forgotten gone, checkpoint 1");
+  EXPECT_TRUE(noted);
+  EXPECT_TRUE(figures_.records_failed);
+}
+
 TEST_F(CommitterTest, WritesALazyRecordAtOnceAndSyncsNothingForIt) {
   committer_.add(save_lazily("lazy"));
   committer_.add(ForgetPod{.uid = "gone", .durability = Durability::kLazy});

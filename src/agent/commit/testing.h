@@ -27,11 +27,13 @@ class FakeStore final : public NodeStore {
     diary_.push_back(std::move(line));
     CommitResult result;
     if (failure) result.records = *failure;
+    result.refused_others = refused_others;
     if (checkpoint_failure) result.checkpoint = *checkpoint_failure;
     return result;
   }
 
-  std::optional<Error> failure{};  // of records
+  std::optional<Error> failure{};         // of records
+  std::optional<Error> refused_others{};  // of records that may not use the reserve
   std::optional<Error> checkpoint_failure{};
 
  private:
