@@ -46,7 +46,9 @@ struct WorkerLanes::State {
 
   std::mutex lock{};
   std::condition_variable changed{};
-  asio::io_context* loop;  // null: closed
+  asio::io_context* loop;                        // null: closing, what was given is still done
+  bool is_abandoned = false;                     // the lanes are gone
+  std::vector<std::function<void()>> unasked{};  // what was to follow work, without a loop
   std::map<std::string, Lane> lanes{};
   std::deque<std::string> ready{};
   std::size_t threads = 0;
@@ -60,14 +62,14 @@ struct WorkerLanes::State {
 
 void WorkerLanes::State::serve() {
   std::unique_lock<std::mutex> held(lock);
-  while (loop != nullptr) {
+  while (true) {
     if (!ready.empty()) {
       const std::string name = std::move(ready.front());
       ready.pop_front();
       work_on(name, held);
       continue;
     }
-    if (idle >= kMostIdle) break;
+    if (loop == nullptr || idle >= kMostIdle) break;
     ++idle;
     changed.wait(held);
     --idle;
@@ -85,8 +87,12 @@ void WorkerLanes::State::work_on(const std::string& name, std::unique_lock<std::
   work();
   work = nullptr;
   held.lock();
-  if (loop == nullptr) return;
-  asio::post(*loop, std::move(lane.tasks.front().done));
+  if (is_abandoned) return;
+  if (loop == nullptr) {
+    unasked.push_back(std::move(lane.tasks.front().done));
+  } else {
+    asio::post(*loop, std::move(lane.tasks.front().done));
+  }
   lane.tasks.pop_front();
   lane.is_held = false;
   if (lane.tasks.empty()) {
@@ -100,14 +106,18 @@ void WorkerLanes::State::work_on(const std::string& name, std::unique_lock<std::
 WorkerLanes::WorkerLanes(asio::io_context& loop) : state_(std::make_shared<State>(loop)) {}
 
 WorkerLanes::~WorkerLanes() {
-  std::map<std::string, State::Lane> dropped;  // goes without the lock: it may hold anything
+  // Go without the lock: they may hold anything.
+  std::map<std::string, State::Lane> dropped;
+  std::vector<std::function<void()>> unasked;
   std::unique_lock<std::mutex> held(state_->lock);
   state_->loop = nullptr;
   state_->busy.reset();
-  state_->ready.clear();
-  dropped = std::exchange(state_->lanes, {});
   state_->changed.notify_all();
   state_->changed.wait_for(held, kPatience, [this] { return state_->threads == 0; });
+  state_->is_abandoned = true;
+  state_->ready.clear();
+  dropped = std::exchange(state_->lanes, {});
+  unasked = std::exchange(state_->unasked, {});
 }
 
 void WorkerLanes::run(const std::string& lane, std::function<void()> work,

@@ -20,8 +20,9 @@ class WorkerLanes {
   explicit WorkerLanes(boost::asio::io_context& loop);
   WorkerLanes(const WorkerLanes&) = delete;
   WorkerLanes& operator=(const WorkerLanes&) = delete;
-  // Drops work that has not begun and waits a moment (kPatience) for work that has. Work that
-  // hangs is left behind: its thread touches nothing of ours any more and ends with the process.
+  // Does the work it was given, but nothing that follows it, for a moment (kPatience), and drops
+  // the rest. Work that hangs is left behind: its thread touches nothing of ours any more and ends
+  // with the process.
   ~WorkerLanes();
 
   // Does `work` on another thread, then runs `done` on the loop, which has something to do until

@@ -110,6 +110,18 @@ TEST_F(WorkerLanesTest, WorkThatHangsDoesNotKeepItFromGoing) {
   ended->get_future().wait();
 }
 
+TEST_F(WorkerLanesTest, DoesWhatItWasGivenBeforeItGoes) {
+  int worked = 0;
+  bool is_done = false;
+  for (int piece = 0; piece < 5; ++piece) {
+    lanes_->run(
+        "a", [&] { ++worked; }, [&] { is_done = true; });
+  }
+  lanes_.reset();
+  EXPECT_EQ(worked, 5);
+  EXPECT_FALSE(is_done);
+}
+
 TEST_F(WorkerLanesTest, WaitsForWorkThatHasBegun) {
   auto begun = std::make_shared<std::promise<void>>();
   bool is_over = false;
