@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kDefaultNamespace = "default";
 
 // Changes that are kept for watchers that were disconnected for a moment.
-constexpr WatchLogLimits kPodLimits{.changes = 1024, .bytes = std::size_t{2} << 20U};
-constexpr WatchLogLimits kOtherLimits{.changes = 512, .bytes = std::size_t{512} << 10U};
+constexpr WatchLogLimits kPodLimits{.changes = 1024};
+constexpr WatchLogLimits kOtherLimits{.changes = 512, .bytes = std::size_t{8} << 20U};
 
 // A pod that the store does not have yet, or has refused, is not shown unless it runs.
 bool is_there(const RunPod& pod) {
