@@ -265,7 +265,7 @@ class ACheckpoint(NodeTest):
         self.assertEqual(self.node.restarts("holder"), 0)
         self.check_books()
         aside = [name for name in os.listdir(self.node.root)
-                 if name.startswith("cpu_manager_state") and name != "cpu_manager_state"]
+                 if name.startswith("cpu_manager_state.corrupt-")]
         self.assertEqual(len(aside), 1, aside)
 
 
