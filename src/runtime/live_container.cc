@@ -16,7 +16,8 @@ constexpr std::size_t kMostContainers = 8;
 
 std::string numbers(const std::vector<pid_t>& pids, std::string_view between) {
   const std::size_t shown = std::min(pids.size(), kMostPids);
-  std::string text = fmt::format("{}", fmt::join(pids.begin(), pids.begin() + shown, between));
+  const auto end = pids.begin() + static_cast<std::ptrdiff_t>(shown);
+  std::string text = fmt::format("{}", fmt::join(pids.begin(), end, between));
   if (pids.size() > shown) text += fmt::format("{}and {} more", between, pids.size() - shown);
   return text;
 }

@@ -32,20 +32,20 @@ TEST_F(WorkerLanesTest, WorksBesideTheLoopAndComesBackToIt) {
 
 TEST_F(WorkerLanesTest, KeepsTheOrderWithinALane) {
   constexpr int kPieces = 100;
-  constexpr int kLanes = 8;
+  constexpr std::size_t kLanes = 8;
   std::vector<std::vector<int>> worked(kLanes);
   std::vector<std::vector<int>> done(kLanes);
   std::vector<int> expected;
   for (int piece = 0; piece < kPieces; ++piece) {
     expected.push_back(piece);
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
       lanes_->run(
           std::to_string(lane), [&worked, lane, piece] { worked[lane].push_back(piece); },
           [&done, lane, piece] { done[lane].push_back(piece); });
     }
   }
   loop_.run();
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
     EXPECT_EQ(worked[lane], expected);
     EXPECT_EQ(done[lane], expected);
   }

@@ -268,8 +268,8 @@ TEST_F(SmallRoot, RefusesPodsWhileItIsFullAndGoesOnAfterwards) {
   std::string name;
   for (int number = 0; number < kMore && refused.status == 201; ++number) {
     name = fmt::format("a{}", number);
-    refused = agent_.ask(
-        {.method = "POST", .target = kPods, .body = pod_text(name, 0, "sleep 1000")});
+    refused =
+        agent_.ask({.method = "POST", .target = kPods, .body = pod_text(name, 0, "sleep 1000")});
   }
   EXPECT_EQ(refused.status, 500) << refused.body;
   EXPECT_THAT(refused.body, AnyOf(HasSubstr("full"), HasSubstr("ENOSPC")));

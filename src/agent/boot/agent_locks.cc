@@ -31,6 +31,7 @@ HostLocks host_locks() {
   }
   const char* own = std::getenv("XDG_RUNTIME_DIR");
   if (own != nullptr && own[0] == '/') locks.directory = fmt::format("{}/corehold", own);
+  locks.is_optional = true;
   return locks;
 }
 
@@ -46,10 +47,12 @@ Result<AgentLocks> take_locks(const std::string& root, const std::optional<HostL
 
   constexpr std::string_view kOtherOfMachine = "another agent manages the CPUs of this machine";
   if (!host->directory.empty()) {
-    TRY(make_directories(host->directory, kDirectoryMode));
-    auto lock = FileLock::take(host->directory + "/agent.lock");
-    if (!lock) return taken(kOtherOfMachine, lock.error());
-    locks.host.emplace(*std::move(lock));
+    const auto made = make_directories(host->directory, kDirectoryMode);
+    auto lock = made ? FileLock::take(host->directory + "/agent.lock") : made.error();
+    // The variable may name the directory of another user (sudo -E), or one that is not there.
+    const bool may_fail = host->is_optional && !lock && lock.error().code != Code::kConflict;
+    if (!lock && !may_fail) return taken(kOtherOfMachine, lock.error());
+    if (lock) locks.host.emplace(*std::move(lock));
   }
   auto public_host = FileLock::take_public(host->public_lock);
   if (!public_host) return taken(kOtherOfMachine, public_host.error());

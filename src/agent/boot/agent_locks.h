@@ -17,6 +17,7 @@ namespace corehold {
 struct HostLocks {
   // "": there is no directory that only this user can write, and the public lock has to do.
   std::string directory{};
+  bool is_optional = false;   // a directory that cannot be used is done without
   std::string public_lock{};  // of version 0.1, FileLock::take_public()
 };
 

@@ -33,9 +33,9 @@ constexpr const char* kDiskSize = "size=8m";
 constexpr std::size_t kLargest = std::size_t{16} << 20U;
 
 bool has_own_mounts() {
-  static const bool has = ::unshare(CLONE_NEWNS) == 0 &&
-                          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  return has;
+  static const bool kHas = ::unshare(CLONE_NEWNS) == 0 &&
+                           ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  return kHas;
 }
 
 Config test_config(const Topology& topology) {
@@ -46,8 +46,8 @@ Config test_config(const Topology& topology) {
 
 const Log& silent_log() {
   static std::ostringstream nowhere;
-  static const Log log = Log::to_stream(nowhere, LogLevel::kError);
-  return log;
+  static const Log kLog = Log::to_stream(nowhere, LogLevel::kError);
+  return kLog;
 }
 
 }  // namespace

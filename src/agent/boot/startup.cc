@@ -142,7 +142,7 @@ constexpr std::uint64_t kVersionsOfALife = 1'000'000'000;
 // A disk that is full does not keep a node from starting: a note that is not saved is made again at
 // the next start.
 Result<void> save_note(PodStore& store, const char* key, const std::string& text, const Log& log) {
-  const auto saved = store.save_note(key, text);
+  auto saved = store.save_note(key, text);
   if (saved || !is_disk_full(saved.error())) return saved;
   log.warning("a note of the node is not saved: the disk is full",
               {{"note", key}, {"error", saved.error().message}});

@@ -182,6 +182,7 @@ Result<std::vector<LiveContainer>> Affinity::unknown(const std::set<std::string>
     container.cpus |= cpus_of_process(pid);
   }
   std::vector<LiveContainer> containers;
+  containers.reserve(found.size());
   for (auto& [mark, container] : found) containers.push_back(std::move(container));
   return containers;
 }

@@ -177,16 +177,20 @@ bool flag_in(const boost::json::object& object, std::string_view key) {
 
 }  // namespace
 
-Result<void> SharedCpus::set(const CpuSet& cpus, const std::function<Result<void>()>& write) {
+void SharedCpus::announce(const CpuSet& cpus) {
   const std::scoped_lock held(lock_);
   cpus_ = cpus;
-  return write();
 }
 
 Result<void> SharedCpus::use(const CpuSet& otherwise,
                              const std::function<Result<void>(const CpuSet&)>& write) {
-  const std::scoped_lock held(lock_);
-  return write(cpus_ ? *cpus_ : otherwise);
+  const std::scoped_lock one_write(writing_);
+  CpuSet newest = otherwise;
+  {
+    const std::scoped_lock held(lock_);
+    if (cpus_) newest = *cpus_;
+  }
+  return write(newest);
 }
 
 Result<std::string> step_into_leaf(const std::string& proc) {
@@ -219,7 +223,7 @@ std::string own_container_cgroup_of(pid_t pid) {
           is_v2 ? mount.type == "cgroup2"
                 : mount.type == "cgroup" && has_word(mount.options, "cpuset", ',');
       struct stat status {};
-      const std::string path = mount.path + container;
+      std::string path = mount.path + container;
       if (is_of_line && ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid()) {
         return path;
       }

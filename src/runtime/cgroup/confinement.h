@@ -31,20 +31,22 @@
 
 namespace corehold {
 
-// The CPUs that a shared parent is to have, for all threads that write them to the kernel. Guarded
-// by a lock: a container that joins writes them too, and must not undo what another thread has
-// written since; one thread for all of these writes would make every container wait for the
-// slowest.
+// The CPUs that a shared parent is to have, for all threads that write them to the kernel. A
+// container that joins writes them too, and must not undo what another thread has written since;
+// one thread for all of these writes would make every container wait for the slowest.
 class SharedCpus {
  public:
-  // Sets them and calls `write`, before anything else writes them.
-  Result<void> set(const CpuSet& cpus, const std::function<Result<void>()>& write);
-  // Calls `write` with what was set last, or with `otherwise` where nothing was.
+  // From now on every write is of these. The loop says so before it queues any work that depends
+  // on it; waits for no write.
+  void announce(const CpuSet& cpus);
+  // Calls `write` with what was announced last, or with `otherwise` where nothing was; one write
+  // after the other.
   Result<void> use(const CpuSet& otherwise,
                    const std::function<Result<void>(const CpuSet&)>& write);
 
  private:
-  std::mutex lock_{};
+  std::mutex writing_{};  // held while the kernel is written to, so that an older write is over
+  std::mutex lock_{};     // of cpus_, never held for long
   std::optional<CpuSet> cpus_{};
 };
 
@@ -75,7 +77,9 @@ struct ContainerProcesses {
   // Descendants that the supervisor had before the container started: they are not of the
   // container, nor are their own descendants.
   std::vector<ProcessId> unrelated{};
-  std::vector<Neighbour> neighbours{};
+  // May have the container itself among them. Shared by the containers of one look: there may be
+  // thousands of both.
+  std::shared_ptr<const std::vector<Neighbour>> neighbours{};
 };
 
 // The mark of a pod's container.

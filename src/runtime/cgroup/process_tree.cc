@@ -31,8 +31,10 @@ std::vector<pid_t> process_tree_of(const ContainerProcesses& container,
   if (container.supervisor <= 0) return {};
   const ByNumber unrelated = by_number(container.unrelated);
   std::map<pid_t, ByNumber> supervisors;
-  for (const Neighbour& neighbour : container.neighbours) {
-    if (!is_running(neighbour.supervisor)) continue;
+  static const std::vector<Neighbour> kNone;
+  const std::vector<Neighbour>& neighbours = container.neighbours ? *container.neighbours : kNone;
+  for (const Neighbour& neighbour : neighbours) {
+    if (neighbour.cgroup == container.cgroup || !is_running(neighbour.supervisor)) continue;
     supervisors.emplace(neighbour.supervisor.pid, by_number(neighbour.unrelated));
   }
   auto tree = descendants_of(container.supervisor, [&](pid_t parent, pid_t child) {
@@ -40,9 +42,9 @@ std::vector<pid_t> process_tree_of(const ContainerProcesses& container,
     const auto supervisor = supervisors.find(parent);
     return supervisor == supervisors.end() || is_among(supervisor->second, child);
   });
-  for (const Neighbour& neighbour : container.neighbours) {
+  for (const Neighbour& neighbour : neighbours) {
     if (tree.empty()) break;
-    if (is_running(neighbour.supervisor)) continue;
+    if (neighbour.cgroup == container.cgroup || is_running(neighbour.supervisor)) continue;
     const auto members = members_of(neighbour);
     if (!members) continue;
     std::erase_if(tree, [&](pid_t pid) { return members->contains(pid); });

@@ -99,20 +99,24 @@ std::string ProcessRuntime::mark_of(const Entry& entry) const {
 }
 
 // Only a client can be inside another container: monitors are children of an agent.
-std::vector<Neighbour> ProcessRuntime::neighbours_of(const Entry& entry) const {
-  std::vector<Neighbour> neighbours;
-  for (const auto& [container, other] : entries_) {
-    if (other.get() == &entry || !other->is_attached) continue;
-    if (other->phase == Entry::Phase::kEnded) continue;
-    neighbours.push_back({.cgroup = other->path.cgroup,
-                          .mark = mark_of(*other),
-                          .supervisor = other->supervisor,
-                          .unrelated = other->unrelated});
+ProcessRuntime::Neighbours ProcessRuntime::neighbours() const {
+  auto found = std::make_shared<std::vector<Neighbour>>();
+  for (const auto& [container, entry] : entries_) {
+    if (!entry->is_attached || entry->phase == Entry::Phase::kEnded) continue;
+    found->push_back({.cgroup = entry->path.cgroup,
+                      .mark = mark_of(*entry),
+                      .supervisor = entry->supervisor,
+                      .unrelated = entry->unrelated});
   }
-  return neighbours;
+  return found;
 }
 
 ProcessRuntime::Subject ProcessRuntime::subject_of(const Entry& entry) const {
+  return subject_of(entry, neighbours());
+}
+
+ProcessRuntime::Subject ProcessRuntime::subject_of(const Entry& entry,
+                                                   Neighbours neighbours) const {
   return {.confinement = entry.confinement,
           .path = entry.path_of_work,
           .directory = entry.directory,
@@ -122,7 +126,7 @@ ProcessRuntime::Subject ProcessRuntime::subject_of(const Entry& entry) const {
                         .directory = entry.directory.path(),
                         .mark = mark_of(entry),
                         .unrelated = entry.unrelated,
-                        .neighbours = neighbours_of(entry)}};
+                        .neighbours = std::move(neighbours)}};
 }
 
 // A client inside a container shares the lane of that one: its processes descend from both
@@ -201,6 +205,8 @@ void ProcessRuntime::place(const ContainerRef& container, const Placement& place
 void ProcessRuntime::place_shared(const CpuSet& cpus, const std::set<ContainerRef>& members,
                                   Done<void> done) {
   pool_ = cpus;
+  // Before any start is queued after this: such a start writes these CPUs, not earlier ones.
+  shared_cpus_->announce(cpus);
   // One write moves all containers below the shared parent of a confinement, and mostly there is
   // one confinement.
   std::map<std::shared_ptr<const Confinement>, std::string> parents;
@@ -230,20 +236,21 @@ void ProcessRuntime::place_shared(const CpuSet& cpus, const std::set<ContainerRe
   beside(
       std::string(kPoolLane),
       [shared = shared_cpus_, parents, cpus] {
-        return shared->set(cpus, [&]() -> Result<void> {
+        return shared->use(cpus, [&](const CpuSet& newest) -> Result<void> {
           Result<void> all;
           for (const auto& [confinement, parent] : parents) {
-            const auto set = confinement->set_cpus({.cgroup = parent}, cpus);
+            const auto set = confinement->set_cpus({.cgroup = parent}, newest);
             if (!set && all) all = set;
           }
           return all;
         });
       },
       take);
+  const Neighbours around = neighbours();
   for (const Entry* entry : others) {
     beside(
         entry->lane,
-        [subject = subject_of(*entry), cpus] {
+        [subject = subject_of(*entry, around), cpus] {
           return subject.confinement->set_cpus(subject.processes(), cpus);
         },
         take);

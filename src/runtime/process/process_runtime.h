@@ -71,12 +71,15 @@ class ProcessRuntime : public Runner {
   Placement current(const Entry& entry, const Placement& placement) const;
 
   std::string mark_of(const Entry& entry) const;
-  std::vector<Neighbour> neighbours_of(const Entry& entry) const;
+  // Shared by the work on the containers that are looked at together.
+  using Neighbours = std::shared_ptr<const std::vector<Neighbour>>;
+  Neighbours neighbours() const;
   void tell_once(Entry& entry, const std::string& trouble);
 
   // Work beside the loop. It has a copy of what it needs of an entry.
   struct Subject;
   Subject subject_of(const Entry& entry) const;
+  Subject subject_of(const Entry& entry, Neighbours neighbours) const;
   std::string lane_of(const ContainerRef& container, pid_t client) const;
   // Does `work`, which returns a Result, in a lane; `then` has the result, on the loop.
   template <typename Work, typename Then>

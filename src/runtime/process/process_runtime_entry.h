@@ -29,6 +29,8 @@ inline constexpr std::chrono::milliseconds kLongestPause{500};
 struct CgroupPath {
   std::string cgroup{};
   std::string shared_parent{};
+  // Its monitor, from when work has started it: later work of the lane may have been queued before.
+  ProcessId monitor{};
 };
 
 // A container as work beside the loop has it.
@@ -46,7 +48,8 @@ struct ProcessRuntime::Subject {
     ContainerProcesses now = container;
     now.cgroup = path->cgroup;
     now.shared_parent = path->shared_parent;
-    now.supervisor = is_running(supervisor) ? supervisor.pid : 0;
+    const ProcessId& now_supervised_by = supervisor.pid > 0 ? supervisor : path->monitor;
+    now.supervisor = is_running(now_supervised_by) ? now_supervised_by.pid : 0;
     return now;
   }
   // Whether what runs is not what the records are of: some are lost, or they are older. Nothing is

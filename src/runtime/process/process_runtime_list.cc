@@ -165,8 +165,10 @@ Result<void> ProcessRuntime::adopt(Listing& listing, const ContainerRef& contain
     entry.supervisor = supervisor->process;
     entry.lane = lane_of(container, entry.is_attached ? supervisor->process.pid : 0);
     // What it is, is lost; Survey::find() names it.
-    const Subject subject = subject_of(entry);
-    if (!stored && has_live(subject.confinement->processes(subject.processes()))) return {};
+    if (!stored) {
+      const Subject subject = subject_of(entry);
+      if (has_live(subject.confinement->processes(subject.processes()))) return {};
+    }
     entry.phase = Entry::Phase::kRunning;
     entries_[container] = std::move(made);
     const auto watched = watch(entry);
@@ -241,9 +243,10 @@ void ProcessRuntime::end_round(const std::shared_ptr<Listing>& listing) {
 // The answer, with what the kernel says now.
 void ProcessRuntime::look(const std::shared_ptr<Listing>& listing) {
   std::map<std::uint64_t, Subject> subjects;  // by generation
+  const Neighbours around = neighbours();
   for (const auto& [container, entry] : entries_) {
     if (entry->phase == Entry::Phase::kEnded) continue;
-    Subject subject = subject_of(*entry);
+    Subject subject = subject_of(*entry, around);
     // In a lane of its own, so that a list waits for no container's other work.
     subject.path = std::make_shared<CgroupPath>(entry->path);
     subjects.emplace(entry->generation, std::move(subject));

@@ -252,6 +252,7 @@ void ProcessRuntime::spawn(Entry& entry) {
         TRY(subject.confinement->confine(subject.processes(), placement));
         const MonitorProcess monitor =
             TRY(launcher.start_monitor(command, subject.directory.path()));
+        subject.path->monitor = monitor.process;
         Spawned spawned{.monitor = monitor.process,
                         .is_child = monitor.is_child,
                         .channel = std::make_shared<Descriptor>(monitor.channel)};
