@@ -73,7 +73,7 @@ void ProcessRuntime::kill(Entry& entry, Done<void> done) {
         TRY(subject.kill());
         return {};
       },
-      done);
+      std::move(done));
 }
 
 void ProcessRuntime::kill_later(Entry& entry) {
