@@ -165,6 +165,9 @@ class Driver {
     }
     to.push_back(SharedCpusApplied{.cpus = effect.cpus});
   }
+  void answer(const Isolate& effect, std::vector<Command>& to) {
+    to.push_back(Isolated{.held = effect.held});
+  }
   void answer(const StartContainer& effect, std::vector<Command>& to) {
     running_[effect.container] = {.attempt = effect.attempt, .cpus = effect.placement.cpus};
     to.push_back(ContainerStarted{.container = effect.container, .attempt = effect.attempt});

@@ -3,6 +3,7 @@
 
 #include <grp.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,12 +26,13 @@
 #include "agent/api/watchers.h"
 #include "agent/boot/agent_locks.h"
 #include "agent/boot/compare.h"
-#include "agent/boot/move_aside.h"
 #include "agent/commit/committer.h"
 #include "agent/commit/disk_store.h"
+#include "agent/metrics/foreign_watch.h"
 #include "agent/metrics/metrics.h"
 #include "agent/node/feature_rules.h"
 #include "agent/node/machine.h"
+#include "agent/node/machine_isolation.h"
 #include "agent/node/node_document.h"
 #include "agent/node/node_facts.h"
 #include "agent/podresources/pod_resources.h"
@@ -42,7 +44,11 @@
 #include "agent/view/event_book.h"
 #include "agent/view/view.h"
 #include "features/known_features.h"
+#include "kernel/irqbalance.h"
+#include "kernel/kernel_facts.h"
+#include "kernel/machine_snapshot.h"
 #include "node/manager_rules.h"
+#include "pod/pod_json.h"
 #include "runtime/process/process_runtime.h"
 #include "runtime/simulated/simulated_runtime.h"
 #include "runtime/workspace/launch.h"
@@ -52,6 +58,7 @@
 #include "sys/clock.h"
 #include "sys/file/directory.h"
 #include "sys/file/file.h"
+#include "sys/file/move_aside.h"
 #include "sys/http/http_server.h"
 #include "sys/process/notify.h"
 #include "sys/worker.h"
@@ -100,6 +107,7 @@ class Agent final : public ShellListener, public RuntimeEvents {
         watchers_(loop_, catalogue_),
         runs_(requests_, log, node_rules()),
         runtime_(make_runtime()),
+        isolation_(make_isolation()),
         shell_(brain(), NodeState{.placing = {.bookings = setup.empty}}, shell_parts()),
         logs_(loop_, shell_, settings.root),
         api_({.loop = loop_,
@@ -127,8 +135,20 @@ class Agent final : public ShellListener, public RuntimeEvents {
                       .tell = [this](const EmitEvent& event) { happened(event, shell_.node()); },
                       .path = settings.config.static_pod_path,
                       .rules = {.node_name = facts_.name, .pod_rules = static_pod_rules()}}),
+        watch_({.loop = loop_,
+                .worker = watch_worker_,
+                .period = settings.config.reconcile_period,
+                .holders = [this] { return quiet_holders(shell_.node().placing.bookings.cpus); },
+                .tell = [this](const QuietReport& report) { metrics_.watched(report); },
+                .read = [](const CpuSet& held) { return read_machine_on(held); },
+                .read_kernel = [] { return read_kernel_facts(); }}),
         signals_(loop_, SIGTERM, SIGINT) {
     facts_.capabilities = runtime_->capabilities();
+    if (settings_.machine == Machine::kThis) {
+      facts_.isolation = choice_.level;
+      facts_.exclusive = exclusive_condition(choice_, {});
+      facts_.exclusive->since = facts_.started_at;
+    }
     catalogue_.on_change = [this] { watchers_.wake(); };
     committer_.on_commit = [this](const CommitFigures& figures) { metrics_.committed(figures); };
     catalogue_.follow(document_.object(node_view(facts_, 0)));
@@ -148,10 +168,14 @@ class Agent final : public ShellListener, public RuntimeEvents {
     log_.info("containers are confined",
               {{"by", std::string(name_of(facts_.capabilities.confined_by))},
                {"note", facts_.capabilities.note}});
+    if (!facts_.isolation) return;
+    log_.info("held CPUs are kept free",
+              {{"level", std::string(name_of(choice_.level))}, {"note", choice_.why_not}});
   }
 
   Result<void> run() {
     TRY(worker_.start());
+    if (isolation_ != nullptr) TRY(isolation_->start());
     signals_.async_wait([this](const auto& error, int number) {
       if (!error) stop(number);
     });
@@ -172,6 +196,7 @@ class Agent final : public ShellListener, public RuntimeEvents {
     catalogue_.follow(node, touched);
     static_pods_.look(touched);
     api_.look();
+    follow_fence(node.placing.fence);
     if (settings_.is_checked) check_shown(node);
   }
 
@@ -187,6 +212,75 @@ class Agent final : public ShellListener, public RuntimeEvents {
       log_.error("what is shown is not what is", {{"violation", each}});
     }
     CHECK(wrong.empty() || settings_.on_violation == OnViolation::kLog);
+  }
+
+  void follow_fence(const FenceState& fence) {
+    if (!facts_.exclusive) return;
+    NodeView::Exclusive now = exclusive_condition(choice_, fence);
+    now.since = facts_.exclusive->since;
+    if (now == facts_.exclusive) return;
+    if (now.is_so != facts_.exclusive->is_so) now.since = wall_now();
+    facts_.exclusive = std::move(now);
+    catalogue_.follow(document_.object(node_view(facts_, 0)));
+  }
+
+  // Null: nothing but containers is kept apart, and nothing else was before.
+  std::unique_ptr<MachineIsolation> make_isolation() {
+    if (settings_.machine == Machine::kSimulated) return nullptr;
+    const auto places = fence_places(confinement_);
+    const Privilege privilege = ::geteuid() == 0 ? Privilege::kRoot : Privilege::kNone;
+    choice_ = choose_isolation(settings_.config, privilege, places);
+    const bool is_fenced = choice_.level != IsolationLevel::kContainers;
+    rules_.fences = is_fenced;
+    rules_.min_system_cpus = is_fenced ? settings_.config.isolation.min_system_cpus : 0;
+    const bool has_journal = ::access(journal_path(settings_.root).c_str(), F_OK) == 0 ||
+                             ::access(kJournalOwner, F_OK) == 0;
+    if (!places || privilege != Privilege::kRoot || (!is_fenced && !has_journal)) return nullptr;
+    return std::make_unique<MachineIsolation>(loop_, settings_.root, *places);
+  }
+
+  void isolate(const CpuSet& held, const std::function<void(Command)>& done) {
+    const auto online_now = online();
+    if (!online_now) return done(IsolateFailed{.held = held, .error = online_now.error()});
+    isolation_->ask({.level = choice_.level, .online = *online_now, .held = held},
+                    [held, done](Result<IsolationReport> report) {
+                      if (!report) {
+                        return done(IsolateFailed{.held = held, .error = report.error()});
+                      }
+                      done(Isolated{.held = held,
+                                    .leftovers = std::move(report->leftovers),
+                                    .displaced = std::move(report->displaced)});
+                    });
+  }
+
+  // One that has begun has forgotten what it was told, or was never told.
+  void follow_irqbalance() {
+    if (isolation_ == nullptr || choice_.level < IsolationLevel::kIrqs) return;
+    auto watch = IrqBalance::watch(loop_, IrqBalance::Options{}.directory, [this] {
+      shell_.submit(TimerFired{.timer = {.kind = TimerKey::Kind::kReconcile}});
+    });
+    if (watch) {
+      irqbalance_ = *std::move(watch);
+    } else {
+      log_.warning("a restart of irqbalance is noticed only at the next reconcile",
+                   {{"error", watch.error().message}});
+    }
+  }
+
+  // What an agent with a higher level has changed is given back.
+  void lower_isolation(const CpuSet& online_now) {
+    if (isolation_ == nullptr || choice_.level != IsolationLevel::kContainers) return;
+    isolation_->ask({.online = online_now}, [this](const Result<IsolationReport>& report) {
+      if (!report) {
+        log_.warning("what isolation has changed cannot be given back",
+                     {{"error", report.error().message}});
+        return;
+      }
+      for (const Leftover& leftover : report->leftovers) {
+        log_.warning("what isolation has changed cannot be given back",
+                     {{"what", leftover.what}, {"error", leftover.reason}});
+      }
+    });
   }
 
   LaunchContext launch_context() const {
@@ -213,12 +307,29 @@ class Agent final : public ShellListener, public RuntimeEvents {
       return std::make_unique<SimulatedRuntime>(loop_, simulated_path(), std::move(workspace),
                                                 *this);
     }
+    auto confinement = find_confinement({.cgroup = settings_.cgroup});
+    confinement_ = confinement->describe();
     return std::make_unique<ProcessRuntime>(
         loop_,
         ProcessRuntimeOptions{
             .workspace = std::move(workspace),
-            .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); }},
-        find_confinement({.cgroup = settings_.cgroup}), *this);
+            .on_trouble = [this](const std::string& trouble) { log_.warning(trouble); },
+            .recover = recover_containers()},
+        std::move(confinement), *this);
+  }
+
+  // With --recover: what the store knows of containers whose records are damaged.
+  std::function<KnownContainer(const ContainerRef&)> recover_containers() const {
+    if (settings_.damage == Damage::kRefuse) return nullptr;
+    return [this](const ContainerRef& container) -> KnownContainer {
+      const auto record = std::find_if(pods_.begin(), pods_.end(), [&](const PodRecord& each) {
+        return each.pod.uid == container.pod;
+      });
+      if (record == pods_.end()) return {};
+      const auto kept = record->containers.find(container.container);
+      return {.attempt = kept == record->containers.end() ? 0 : kept->second.attempt,
+              .manifest = write_json(record->pod)};
+    };
   }
 
   void preparing(const ContainerRef& container, int attempt, const std::string& what) override {
@@ -286,6 +397,8 @@ class Agent final : public ShellListener, public RuntimeEvents {
                              .wall = wall_now()};
                 },
             .online = [this] { return online(); },
+            .isolate = [this](const CpuSet& held,
+                              const std::function<void(Command)>& done) { isolate(held, done); },
             .on_violation = settings_.on_violation};
   }
 
@@ -341,6 +454,8 @@ class Agent final : public ShellListener, public RuntimeEvents {
                     .cordoned = document_.is_cordoned(),
                     .forgotten = std::move(forgotten_)};
     TRY(listen());
+    lower_isolation(online_now);
+    follow_irqbalance();
     shell_.submit(std::move(recover));
     shell_.settle();
     if (failure_) return {};
@@ -352,8 +467,23 @@ class Agent final : public ShellListener, public RuntimeEvents {
     notify_ready(fmt::format("{} CPUs shared, {} exclusive",
                              shell_.node().placing.bookings.cpus.shared.size(),
                              shell_.node().placing.bookings.cpus.exclusive().size()));
+    watch_others();
     ::malloc_trim(0);  // the memory that reading the store took goes back to the kernel
     return {};
+  }
+
+  // Counts what others do on held CPUs. Without cgroups nothing tells whose a task is.
+  void watch_others() {
+    if (settings_.machine != Machine::kThis ||
+        facts_.capabilities.confined_by == ConfinedBy::kAffinity) {
+      return;
+    }
+    if (const auto started = watch_worker_.start(); !started) {
+      log_.warning("what others do on held CPUs is not counted",
+                   {{"error", started.error().message}});
+      return;
+    }
+    watch_.begin();
   }
 
   Result<void> check_found(const std::vector<SeenContainer>& seen) const {
@@ -480,11 +610,17 @@ class Agent final : public ShellListener, public RuntimeEvents {
   Metrics metrics_{};
   Requests requests_{};
   RunSessions runs_;
+  boost::json::object confinement_{};  // as it describes itself
+  IsolationChoice choice_{};
   std::unique_ptr<Runner> runtime_;
+  std::unique_ptr<MachineIsolation> isolation_;
+  std::unique_ptr<PathWatch> irqbalance_{};  // tells when one begins
   Shell shell_;
   PodLogs logs_;
   ApiServer api_;
   StaticPods static_pods_;
+  ForeignWatch watch_;
+  WorkerThread watch_worker_{loop_};  // ends before what it works on
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
   std::unique_ptr<HttpServer> tls_server_{};

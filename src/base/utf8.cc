@@ -24,4 +24,13 @@ std::size_t rune_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = rune_length(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
 }  // namespace corehold

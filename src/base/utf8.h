@@ -17,4 +17,7 @@ inline std::uint8_t byte_at(std::string_view text, std::size_t at) {
 // Length of the well-formed UTF-8 sequence at `at`, 0 when there is none.
 std::size_t rune_length(std::string_view text, std::size_t at);
 
+// Whether all of the text is well-formed, as texts in JSON must be.
+bool is_utf8(std::string_view text);
+
 }  // namespace corehold

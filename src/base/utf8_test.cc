@@ -18,7 +18,14 @@ TEST(RuneLength, IsZeroForWhatIsNotUtf8) {
   for (const char* text : {"\x80", "\xc0\xaf", "\xc3", "\xc3(", "\xe0\x80\x80", "\xed\xa0\x80",
                            "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xff"}) {
     EXPECT_EQ(rune_length(text, 0), 0U) << text;
+    EXPECT_FALSE(is_utf8(text)) << text;
   }
+}
+
+TEST(IsUtf8, LooksAtTheWholeText) {
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_TRUE(is_utf8("a\xc3\xbc\xe2\x82\xac"));
+  EXPECT_FALSE(is_utf8("a\xc3\xbc\xff"));
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST(Cli, NamesTheCommandsThereAre) {
     const Outcome outcome = errors_of(arguments);
     EXPECT_EQ(outcome.code, 2);
     EXPECT_NE(outcome.text.find("; there are "), std::string::npos) << outcome.text;
-    EXPECT_NE(outcome.text.find(", plan, features, topology, checkpoint, config\n"),
+    EXPECT_NE(outcome.text.find(", plan, features, topology, checkpoint, config, isolation\n"),
               std::string::npos)
         << outcome.text;
   }

@@ -14,6 +14,7 @@
 #include "cpuset/cpu_set.h"
 #include "hints/device_inventory.h"
 #include "hints/topology_options.h"
+#include "isolation/level.h"
 #include "pod/qos.h"
 #include "policy/options.h"
 #include "topology/memory_inventory.h"
@@ -61,6 +62,15 @@ struct PodinfoConfig {
   bool operator==(const PodinfoConfig&) const = default;
 };
 
+struct IsolationConfig {
+  // What is kept off CPUs that containers hold; no value: all tasks of the machine where the agent
+  // is root and has cgroups to write, else other containers alone.
+  std::optional<IsolationLevel> level{};
+  int min_system_cpus = 1;  // CPUs that nobody holds, at least, from level fence on
+
+  bool operator==(const IsolationConfig&) const = default;
+};
+
 // Where the items of lists stand in the file, as paths, for messages about them. Empty for
 // a configuration that was not read from one.
 struct ConfigPlaces {
@@ -94,6 +104,7 @@ struct Config {
   ListenConfig listen{};
   PathsConfig paths{};
   PodinfoConfig podinfo{};
+  IsolationConfig isolation{};
   CheckpointStyle checkpoint_format = CheckpointStyle::kCorehold;
   bool memory_pinning = false;  // also set cpuset.mems of containers
   DeviceInventory devices{};

@@ -147,6 +147,32 @@ constexpr std::array kPodinfoFields{
         [](auto& podinfo) -> auto& { return podinfo.annotations; }),
 };
 
+constexpr std::array kIsolationFields{
+    free_field<IsolationConfig>(
+        {.name = "level",
+         .type = "`containers`, `fence`, `irqs` or `full`",
+         .meaning =
+             "what is kept off CPUs that a container holds: other containers; every task of "
+             "the machine; movable interrupts as well; kernel threads, timers and deep sleep "
+             "as well (docs/isolation.md)",
+         .default_text = "`containers`"},
+        [](const Node& node, IsolationConfig& into, Reading& reading) {
+          const std::size_t before = reading.mistake_count();
+          IsolationLevel level{};
+          read_choice<kIsolationLevels.size()>(node, level, reading);
+          if (reading.mistake_count() == before) into.level = level;
+        }),
+    plain_field<IsolationConfig>(
+        {.name = "minSystemCPUs",
+         .type = "number",
+         .meaning = "from level `fence` on, how many CPUs are always left to the rest of the "
+                    "machine: reserved and shared ones count"},
+        [](auto& isolation) -> auto& { return isolation.min_system_cpus; },
+        [](const Node& node, int& into, Reading& reading) {
+          if (const auto number = number_of(node, 1, kMaxCpus, reading)) into = *number;
+        }),
+};
+
 constexpr std::array kCoreholdFields{
     document_field<Config>({.name = "apiVersion",
                             .type = "string",
@@ -168,6 +194,11 @@ constexpr std::array kCoreholdFields{
     object_field<Config, kPodinfoFields>(
         {.name = "podinfo", .type = "object", .meaning = "how containers learn their CPUs"},
         [](auto& config) -> auto& { return config.podinfo; }),
+    object_field<Config, kIsolationFields>(
+        {.name = "isolation",
+         .type = "object",
+         .meaning = "what of the machine is kept off CPUs that containers hold"},
+        [](auto& config) -> auto& { return config.isolation; }),
     plain_field<Config>(
         {.name = "minSharedCPUs",
          .type = "number",

@@ -13,6 +13,16 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+TEST(CoreholdFields, ReadTheLevelOfIsolation) {
+  const auto none = read_config(corehold_document(""));
+  EXPECT_EQ(none.config.isolation, IsolationConfig{});
+  const auto given = read_config(corehold_document("isolation: {level: irqs, minSystemCPUs: 2}\n"));
+  EXPECT_EQ(given.config.isolation,
+            (IsolationConfig{.level = IsolationLevel::kIrqs, .min_system_cpus = 2}));
+  EXPECT_EQ(mistakes_in(corehold_document("isolation: {level: most, minSystemCPUs: 0}\n")).size(),
+            2U);
+}
+
 TEST(CoreholdConfiguration, SetsEverything) {
   const CheckedConfig checked = read_config(corehold_document(R"(
 runtime: {kind: nri, endpoint: "unix:///run/containerd/containerd.sock", nriSocket: /run/nri.sock}
@@ -60,7 +70,8 @@ TEST(CoreholdConfiguration, AnUnknownFieldIsAMistakeThatNamesTheRightOne) {
                                     "memory: [{numaNode: 0, hugepages-1G1: 1Gi}]\n")),
       ElementsAre("3: minSharedCpus: is not a known field; did you mean minSharedCPUs?",
                   "4: zone: is not a known field; there are apiVersion, kind, runtime, listen, "
-                  "paths, podinfo, minSharedCPUs, checkpointFormat, memoryPinning, devices, memory",
+                  "paths, podinfo, isolation, minSharedCPUs, checkpointFormat, memoryPinning, "
+                  "devices, memory",
                   "6: listen.adress: is not a known field; did you mean address?",
                   "7: memory[0].hugepages-1G1: is not a known field; did you mean "
                   "hugepages-1Gi?"));
@@ -170,7 +181,7 @@ TEST(FieldTable, EveryWordOfAChoiceIsRead) {
   };
   for (const FieldLine& line : corehold_field_lines()) check(line, corehold_document);
   for (const FieldLine& line : kubelet_field_lines()) check(line, kubelet);
-  EXPECT_EQ(words, 15);
+  EXPECT_EQ(words, 19);
 }
 
 }  // namespace

@@ -86,10 +86,12 @@ std::string cell(std::string_view text) {
 // A default as code, unless it is said in words.
 std::string default_of(const FieldLine& line) {
   if (line.default_text.empty()) return "-";
-  const bool is_words = line.default_text.front() == '`' || line.default_text.starts_with("none") ||
-                        line.default_text == "required" || line.default_text.starts_with("the ");
+  const bool is_prose = line.default_text.front() == '`';
+  const bool is_words = line.default_text.starts_with("none") || line.default_text == "required" ||
+                        line.default_text.starts_with("the ");
   const bool is_choice = line.type.starts_with('`');
-  return is_words && !is_choice ? line.default_text : fmt::format("`{}`", line.default_text);
+  return is_prose || (is_words && !is_choice) ? line.default_text
+                                              : fmt::format("`{}`", line.default_text);
 }
 
 void add_fields(std::string& page, std::string_view title, const std::vector<FieldLine>& lines) {

@@ -10,14 +10,17 @@
 #include <string>
 
 #include "cpuset/cpu_set.h"
+#include "pod/quiet_request.h"
 
 namespace corehold {
 
-// How much CPU time and memory a container gets where it runs.
+// How much CPU time and memory a container gets where it runs, and how quiet it is there.
 struct Limits {
   int cpu_shares = 2;             // weight, as cgroup v1 counts it: 1024 for one CPU
   std::int64_t quota = 0;         // thousandths of a CPU; 0: none
   std::int64_t memory_limit = 0;  // bytes; 0: none
+  // Of its own CPUs; a container that shares has none.
+  CpuPartition partition = CpuPartition::kNone;
 
   bool operator==(const Limits&) const = default;
 };

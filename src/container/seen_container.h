@@ -21,6 +21,9 @@ struct SeenContainer {
   bool running = false;
   CpuSet cpus{};         // where the kernel lets a running container run now
   bool strayed = false;  // processes or threads of it were found outside its placement
+  // What the kernel says of the partition that the CPUs are: "member" (none), "isolated",
+  // "isolated invalid (...)"; no value: that cannot be asked.
+  std::optional<std::string> partition{};
   std::chrono::milliseconds started_at{};  // since the Unix epoch; zero: not known
   std::optional<ContainerExit> exit{};     // of a container that does not run
   // The pod, as the runtime has kept it; null: it has not, or `pod_error` says why the pod

@@ -2,8 +2,10 @@
 #include "main/agent_command.h"
 
 #include <malloc.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -140,7 +142,20 @@ std::optional<Config> configure(const std::string& file, const Topology& topolog
   return std::move(checked.config);
 }
 
+// Whatever the caller has left: the signals that end an agent reach it, a file that may not grow is
+// a failed write, as a full disk is, and files have the modes that they are made with.
+void put_in_order() {
+  sigset_t ends{};
+  ::sigemptyset(&ends);
+  ::sigaddset(&ends, SIGTERM);
+  ::sigaddset(&ends, SIGINT);
+  static_cast<void>(::sigprocmask(SIG_UNBLOCK, &ends, nullptr));
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
+  static_cast<void>(::umask(022));
+}
+
 int run(const Arguments& arguments) {
+  put_in_order();
   const auto level = parse_log_level(arguments.log_level);
   if (!level) return bad_usage(fmt::format("--log-level: {}", level.error().message));
   const bool is_simulated = !arguments.simulate.empty();

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "container/ask.h"
 #include "container/seen_container.h"
+#include "isolation/change.h"
 #include "manager/record.h"
 #include "state/state.h"
 
@@ -21,7 +22,7 @@ namespace corehold {
 
 // A timer by what it is for. `container` is empty for timers of a pod or the node.
 struct TimerKey {
-  enum class Kind { kRestart, kRetry, kSaveRetry, kReconcile, kDelay, kAnswer };
+  enum class Kind { kRestart, kRetry, kSaveRetry, kReconcile, kDelay, kAnswer, kFence };
   Kind kind = Kind::kReconcile;
   ContainerRef about{};
 
@@ -107,6 +108,16 @@ struct SharedCpusFailed {
   CpuSet cpus{};
   Error error{};
 };
+// Everything else of the machine is off these CPUs, but for what is named.
+struct Isolated {
+  CpuSet held{};
+  std::vector<Leftover> leftovers{};
+  std::vector<std::string> displaced{};  // tasks that were pinned to these CPUs and to no others
+};
+struct IsolateFailed {
+  CpuSet held{};
+  Error error{};
+};
 struct ContainerStarted {
   ContainerRef container{};
   int attempt = 0;
@@ -153,10 +164,10 @@ struct PodRemoved {
   std::string uid{};
 };
 
-using Command =
-    std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod, PodSaved,
-                 PodForgotten, CheckpointSaved, PodInfoWritten, CpusetApplied, CpusetFailed,
-                 SharedCpusApplied, SharedCpusFailed, ContainerStarted, StartFailed, TimerFired,
-                 Observed, ObserveFailed, ContainerExited, Asked, Synchronized, PodRemoved>;
+using Command = std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod,
+                             PodSaved, PodForgotten, CheckpointSaved, PodInfoWritten, CpusetApplied,
+                             CpusetFailed, SharedCpusApplied, SharedCpusFailed, Isolated,
+                             IsolateFailed, ContainerStarted, StartFailed, TimerFired, Observed,
+                             ObserveFailed, ContainerExited, Asked, Synchronized, PodRemoved>;
 
 }  // namespace corehold

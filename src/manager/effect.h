@@ -60,6 +60,11 @@ struct SetCpuset {
 struct SetSharedCpus {
   CpuSet cpus{};
 };
+// Keeps everything else of the machine off these CPUs and off no others; asked for again it finds
+// what has come since. -> Isolated or IsolateFailed
+struct Isolate {
+  CpuSet held{};
+};
 // A container without CPUs of its own starts where the others that share are.
 // -> ContainerStarted or StartFailed, later ContainerExited
 struct StartContainer {
@@ -116,7 +121,7 @@ struct Reply {
 
 using Effect =
     std::variant<SavePod, ForgetPod, PersistCheckpoint, WritePodInfo, SetCpuset, SetSharedCpus,
-                 StartContainer, StopContainer, RemoveContainer, RemovePodFiles, StartTimer,
-                 CancelTimer, Observe, EmitEvent, CountMetric, Reply>;
+                 Isolate, StartContainer, StopContainer, RemoveContainer, RemovePodFiles,
+                 StartTimer, CancelTimer, Observe, EmitEvent, CountMetric, Reply>;
 
 }  // namespace corehold

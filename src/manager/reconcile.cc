@@ -8,6 +8,7 @@
 #include "manager/foreign/adopting.h"
 #include "manager/placing/drift.h"
 #include "manager/placing/facts.h"
+#include "manager/placing/fence.h"
 #include "manager/running/facts.h"
 #include "manager/running/lifecycle.h"
 #include "manager/running/saving.h"
@@ -88,6 +89,7 @@ void on_observed(NodeState& node, RunningTurn& turn, const Observed& command) {
   if (!node.observing) return;
   node.observing = false;
   set_online(turn.placing, command.online);
+  recheck_fence(turn.placing);
   std::map<ContainerRef, const SeenContainer*> seen;
   for (const SeenContainer& container : command.seen) seen[container.container] = &container;
   for (auto& [uid, pod] : turn.running.pods) {
@@ -109,6 +111,7 @@ void on_observed(NodeState& node, ForeignTurn& turn, const Observed& command) {
   if (!node.observing) return;
   node.observing = false;
   set_online(turn.placing, command.online);
+  recheck_fence(turn.placing);
   on_seen(turn, command.seen, node.observing_since, node.gone_meanwhile);
   node.gone_meanwhile.clear();
   await_next(turn);

@@ -9,6 +9,7 @@
 
 #include "manager/placing/facts.h"
 #include "manager/testing.h"
+#include "pod/quiet_request.h"
 #include "pod/testing.h"
 #include "topology/testing.h"
 
@@ -23,6 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 // CPUs 0-7, siblings are neighbours, CPU 0 reserved.
 class RecoverTest : public testing::Test {
@@ -250,6 +252,29 @@ TEST_F(RecoverTest, DriftIsRepairedCountedAndReported) {
   SeenContainer strayed = seen("db", "2-3");
   strayed.strayed = true;
   EXPECT_THAT(observe({strayed}), ElementsAre("set db/main to 2-3"));
+}
+
+TEST_F(RecoverTest, ALostPartitionIsMadeOneAgainAndItsLossReported) {
+  Pod pod = exclusive("db");
+  pod.annotations[kQuietAnnotation] = "partition";
+  recover({.pods = {running(pod)}, .cpus = holding("db", "2-3"), .seen = {seen("db", "2-3")}});
+  EXPECT_THAT(observe({seen("db", "2-3")}), IsEmpty());
+  SeenContainer lost = seen("db", "2-3");
+  lost.partition = "isolated invalid (Cpu list in cpuset.cpus not exclusive)";
+  node_.run(TimerFired{{TimerKey::Kind::kReconcile, {}}});
+  node_.take_events();
+  EXPECT_THAT(node_.send(Observed{.seen = {lost}, .online = cpus("0-7")}),
+              Contains("set db/main to 2-3"));
+  EXPECT_THAT(node_.take_events(), Contains("PartitionLost db/main"));
+  // The kernel has the CPUs as asked for, but no partition: it is said, and tried again later.
+  EXPECT_THAT(node_.send(CpusetFailed{.container = {"db", "main"},
+                                      .cpus = cpus("2-3"),
+                                      .error = {Code::kConflict, "no isolated partition"}}),
+              Contains(StartsWith("timer retry db/main")));
+  EXPECT_THAT(node_.take_events(), Contains("FailedPartition db/main"));
+  EXPECT_EQ(node_.placed("db").containers.at("main").confirmed, cpus("2-3"));
+  EXPECT_THAT(node_.send(TimerFired{{TimerKey::Kind::kRetry, {"db", "main"}}}),
+              ElementsAre("set db/main to 2-3"));
 }
 
 TEST_F(RecoverTest, WhoeverIsSeenOnCpusHoldsUpAStartThere) {

@@ -24,6 +24,8 @@ struct ManagerRules {
   AdmissionRules admission;
   Rules invariants;             // of the static policy; unused with policy none
   bool pins_cpus = true;        // false with policy none: cpusets are never touched
+  bool fences = false;          // the rest of the machine is kept off exclusive CPUs
+  int min_system_cpus = 0;      // CPUs that nobody holds, at least
   bool memory_pinning = false;  // cpuset.mems follows the NUMA nodes of exclusive CPUs
   std::chrono::milliseconds reconcile_period{10'000};
   ResizeGates resize{};

@@ -10,6 +10,7 @@
 #include "manager/placing/admitting.h"
 #include "manager/placing/cpusets.h"
 #include "manager/placing/facts.h"
+#include "manager/placing/fence.h"
 #include "manager/placing/placing.h"
 #include "manager/placing/shrink_delay.h"
 #include "manager/placing/telling.h"
@@ -58,6 +59,8 @@ struct Step {
   void operator()(const SharedCpusFailed& command) const {
     on_shared_cpus_failed(placing, command);
   }
+  void operator()(const Isolated& command) const { on_isolated(placing, command); }
+  void operator()(const IsolateFailed& command) const { on_isolate_failed(placing, command); }
   void operator()(const ContainerStarted& command) const {
     is_foreign() ? on_started_foreign(foreign, command) : on_started(running, command);
   }
@@ -125,6 +128,8 @@ void Step::on_timer(const TimerKey& timer) const {
       return on_delay_timer(placing, about);
     case TimerKey::Kind::kAnswer:
       return on_answer_timer(foreign, about);
+    case TimerKey::Kind::kFence:
+      return node.placing.fence.setting.retry();
   }
 }
 

@@ -29,6 +29,8 @@ std::string_view text_of(TimerKey::Kind kind) {
       return "delay";
     case TimerKey::Kind::kAnswer:
       return "answer";
+    case TimerKey::Kind::kFence:
+      return "fence";
   }
   check_failed("every kind of timer has a name", __FILE__, __LINE__);
 }
@@ -73,6 +75,7 @@ struct Line {
                        e.placement.mems ? " mems " + e.placement.mems->str() : "");
   }
   std::string operator()(const SetSharedCpus& e) const { return "share " + e.cpus.str(); }
+  std::string operator()(const Isolate& e) const { return "isolate " + e.held.str(); }
   std::string operator()(const StopContainer& e) const {
     return fmt::format("stop {} {}s", text_of(e.container),
                        static_cast<double>(e.grace.count()) / 1000);
@@ -126,6 +129,7 @@ struct Answer {
   std::optional<Command> operator()(const SetSharedCpus& e) const {
     return SharedCpusApplied{.cpus = e.cpus};
   }
+  std::optional<Command> operator()(const Isolate& e) const { return Isolated{.held = e.held}; }
   std::optional<Command> operator()(const StartContainer& e) const {
     return ContainerStarted{.container = e.container, .attempt = e.attempt};
   }

@@ -15,8 +15,16 @@ struct Placed {
   ContainerRef ref;
   CpuSet cpus;  // where it was put
   bool strayed = false;
-  bool shares = false;  // it is among the containers that share, whatever is booked for it
+  bool shares = false;  // others may be where it is, whatever is booked for it
 };
+
+// Others may be there too: it has not been put on its own CPUs yet.
+bool is_where_it_was_found(const PlacingState& placing, const ContainerRef& ref,
+                           const PlacedContainer& container) {
+  if (!container.shares_confirmed) return false;
+  const Holding* holding = placing.durable.find(ref);
+  return holding == nullptr || !container.confirmed.is_subset_of(holding->assigned);
+}
 
 std::vector<Placed> everybody(const PlacingState& placing) {
   std::vector<Placed> all;
@@ -29,7 +37,8 @@ std::vector<Placed> everybody(const PlacingState& placing) {
                      .cpus = may_run_on(placing, unstrayed),
                      .strayed = container.strayed.has_value() ||
                                 (container.is_in_pool && placing.pool.strayed),
-                     .shares = container.is_in_pool});
+                     .shares = container.is_in_pool ||
+                               is_where_it_was_found(placing, {uid, name}, container)});
     }
   }
   return all;
@@ -42,10 +51,12 @@ std::set<ContainerRef> init_containers(const PlacingState& placing) {
       if (container.kind == Container::Kind::kInit) inits.insert({uid, container.name});
     }
   }
-  // Of a pod that is not known any container may be an init container.
+  // One that is not known may be an init container.
   for (const auto& [uid, containers] : placing.durable.pods) {
-    if (placing.pods.contains(uid)) continue;
-    for (const auto& [name, holding] : containers) inits.insert({uid, name});
+    const PlacedPod* pod = find_pod(placing, uid);
+    for (const auto& [name, holding] : containers) {
+      if (pod == nullptr || !pod->containers.contains(name)) inits.insert({uid, name});
+    }
   }
   return inits;
 }
@@ -125,6 +136,29 @@ void check_stage(const ContainerRef& ref, const RunContainer& run, const PlacedC
   }
 }
 
+// No container is put on CPUs of its own before the rest of the machine was asked off them, and the
+// fence does not open where a container is.
+void check_fence(const PlacingState& placing, const ContainerRef& ref, const PlacedContainer& state,
+                 std::vector<std::string>& found) {
+  const FenceState& fence = placing.fence;
+  const Holding* holding = placing.durable.find(ref);
+  if (holding == nullptr || state.is_in_pool || state.strayed) return;
+  const CpuSet there = confirmed_cpus(placing, state) & holding->assigned;
+  if (state.asked) {
+    const CpuSet added = (*state.asked & holding->assigned) - there;
+    const CpuSet open = added - fence.confirmed.value_or(CpuSet{});
+    if (!open.empty()) {
+      found.push_back(fmt::format("container {} of pod {} is put on CPUs {} before the fence",
+                                  ref.container, ref.pod, open.str()));
+    }
+  }
+  if (!fence.confirmed || !fence.asked) return;
+  const CpuSet opened = (there & *fence.confirmed) - *fence.asked;
+  if (opened.empty()) return;
+  found.push_back(fmt::format("the fence opens on CPUs {} of container {} of pod {}", opened.str(),
+                              ref.container, ref.pod));
+}
+
 // The members of the pool and the pods that wait are kept beside the pods, so that not all pods
 // have to be looked at: they must be what looking at all pods gives. So must the occupancy.
 void check_indexes(const PlacingState& placing, std::vector<std::string>& found) {
@@ -133,7 +167,7 @@ void check_indexes(const PlacingState& placing, std::vector<std::string>& found)
   for (const auto& [uid, pod] : placing.pods) {
     for (const auto& [name, container] : pod.containers) {
       const ContainerRef ref{uid, name};
-      occupancy.set(ref, alone_on(container), place_of(placing, ref, container));
+      occupancy.set(ref, alone_on(container), owner_of(placing, ref));
       const bool is_there = container.presence != Presence::kAbsent;
       if (is_there && container.is_in_pool) members.insert(ref);
     }
@@ -170,6 +204,7 @@ std::vector<std::string> violations(const ManagerRules& rules, const NodeState& 
     for (const auto& [name, container] : pod.containers) {
       check_pending(node, {uid, name}, pod, found);
       check_told(node, {uid, name}, pod, found);
+      if (rules.fences) check_fence(node, {uid, name}, container, found);
     }
   }
   Rules with_inits = rules.invariants;
@@ -189,7 +224,7 @@ std::vector<std::string> violations(const ManagerRules& rules, const NodeState& 
   for (const Placed& holder : all) {
     const Holding* holding = node.bookings.cpus.find(holder.ref);
     // A container that was found running without CPUs of its own shares until it gets them.
-    if (holding == nullptr || holder.shares) continue;
+    if (holding == nullptr || node.durable.find(holder.ref) == nullptr || holder.shares) continue;
     for (const Placed& other : all) {
       // Where somebody else has put one of them is not of our doing.
       if (other.ref == holder.ref || other.strayed || holder.strayed) continue;

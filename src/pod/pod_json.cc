@@ -6,9 +6,9 @@
 #include <exception>
 #include <limits>
 
-#include <boost/json/parser.hpp>
 #include <fmt/format.h>
 
+#include "pod/exact_json.h"
 #include "pod/json_field.h"
 
 namespace corehold {
@@ -184,12 +184,11 @@ Result<Resources> resources_from_json(const json::object& object, const Path& pa
 
 Result<json::value> parse_json(std::string_view text) {
   try {
-    json::parse_options options;
-    options.max_depth = static_cast<std::size_t>(kMaxNesting);
-    json::parser parser({}, options);
     json::error_code failure;
-    const std::size_t read = parser.write_some(text.data(), text.size(), failure);
-    if (!failure && read < text.size()) {
+    std::size_t read = 0;
+    json::value value =
+        parse_exact_json(text, static_cast<std::size_t>(kMaxNesting), failure, &read);
+    if (failure == json::error::extra_data) {
       return Error{Code::kInvalid,
                    fmt::format("JSON: {}: text after the end", place_of(text, read))};
     }
@@ -197,7 +196,7 @@ Result<json::value> parse_json(std::string_view text) {
       return Error{Code::kInvalid,
                    fmt::format("JSON: {}: {}", place_of(text, read), failure.message())};
     }
-    return parser.release();
+    return value;
   } catch (const std::exception& failure) {
     return Error{Code::kInvalid, fmt::format("JSON: {}", failure.what())};
   }

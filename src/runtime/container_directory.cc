@@ -13,8 +13,11 @@
 
 #include "pod/json_field.h"
 #include "pod/pod_json.h"
+#include "runtime/record_text.h"
+#include "sys/clock.h"
 #include "sys/file/directory.h"
 #include "sys/file/file.h"
+#include "sys/file/move_aside.h"
 
 namespace corehold {
 namespace {
@@ -24,6 +27,10 @@ namespace json = boost::json;
 // What a directory is called that is being removed; no pod is called so.
 constexpr std::string_view kAside = ".gone-";
 constexpr std::size_t kMaxBytes = std::size_t{16} * 1024 * 1024;
+constexpr const char* kLaunch = "launch.json";
+constexpr const char* kSupervisor = "keeper.json";
+constexpr const char* kMain = "main.json";
+constexpr const char* kExit = "exit.json";
 
 std::int64_t integer_in(const json::object& object, std::string_view key) {
   const json::value* value = field(object, key);
@@ -54,12 +61,6 @@ json::array array_in(const json::object& object, std::string_view key) {
 json::object object_in(const json::object& object, std::string_view key) {
   const json::value* value = field(object, key);
   return value != nullptr && value->is_object() ? value->get_object() : json::object{};
-}
-
-Result<json::object> parse_object(std::string_view text) {
-  const json::value value = TRY(parse_json(text));
-  if (!value.is_object()) return Error{Code::kCorrupt, "not an object"};
-  return value.get_object();
 }
 
 json::object placement_to_json(const Placement& placement) {
@@ -195,25 +196,81 @@ Result<void> write_process(const std::string& path, const StoredProcess& stored)
   for (const ProcessId& process : stored.unrelated)
     unrelated.emplace_back(process_to_json(process));
   if (!unrelated.empty()) object["spared"] = std::move(unrelated);
-  return replace_file(path, json::serialize(object) + "\n");
+  return replace_file(path, record_text(object) + "\n");
 }
 
-std::optional<StoredProcess> read_process(const std::string& path) {
-  const auto text = read_file(path, kMaxBytes);
-  if (!text) return std::nullopt;
-  const auto object = parse_object(*text);
-  if (!object || text_in(*object, "bootId") != boot_id()) return std::nullopt;
-  StoredProcess stored{.process = process_from_json(*object),
-                       .started_at = std::chrono::milliseconds(integer_in(*object, "startedAt"))};
-  for (const json::value& process : array_in(*object, "spared")) {
+std::optional<StoredProcess> stored_process_of(const json::object& object) {
+  if (text_in(object, "bootId") != boot_id()) return std::nullopt;
+  StoredProcess stored{.process = process_from_json(object),
+                       .started_at = std::chrono::milliseconds(integer_in(object, "startedAt"))};
+  for (const json::value& process : array_in(object, "spared")) {
     if (process.is_object()) stored.unrelated.push_back(process_from_json(process.get_object()));
   }
   return stored;
 }
 
+json::object object_of(const ContainerExit& exit) {
+  return {{"code", exit.code},
+          {"signal", exit.signal},
+          {"known", exit.cause != ExitCause::kUnknown},
+          {"message", exit.message},
+          {"outOfMemory", exit.cause == ExitCause::kOutOfMemory},
+          {"finishedAt", exit.finished_at.count()}};
+}
+
+ContainerExit exit_of(const json::object& object) {
+  return {.code = static_cast<int>(integer_in(object, "code")),
+          .signal = static_cast<int>(integer_in(object, "signal")),
+          .cause = exit_cause_in(object),
+          .message = text_in(object, "message"),
+          .finished_at = std::chrono::milliseconds(integer_in(object, "finishedAt"))};
+}
+
 bool is_name(std::string_view name) {
   return !name.empty() && !name.starts_with('.') && name.size() <= 253 &&
          name.find_first_of(std::string_view("/\n\0", 3)) == std::string_view::npos;
+}
+
+enum class Place { kDirectory, kLink, kOther };
+
+Place place_at(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return Place::kOther;
+  if (S_ISLNK(status.st_mode)) return Place::kLink;
+  return S_ISDIR(status.st_mode) ? Place::kDirectory : Place::kOther;
+}
+
+struct Places {
+  std::vector<ContainerRef> containers{};
+  std::vector<std::string> links{};  // in the place of a directory
+};
+
+// Files, and a container that is removed in this moment, are in neither.
+Result<Places> places_in(const std::string& root) {
+  Places places;
+  const std::string top = root + "/containers";
+  const auto pods = entries_of(top);
+  if (!pods) {
+    if (pods.error().code == Code::kNotFound) return places;
+    return pods.error();
+  }
+  for (const std::string& pod : *pods) {
+    if (!is_name(pod)) continue;
+    const std::string of_pod = fmt::format("{}/{}", top, pod);
+    const Place place = place_at(of_pod);
+    if (place == Place::kLink) places.links.push_back(of_pod);
+    if (place != Place::kDirectory) continue;
+    const auto names = entries_of(of_pod);
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      if (!is_name(name)) continue;
+      const std::string path = fmt::format("{}/{}", of_pod, name);
+      const Place inner = place_at(path);
+      if (inner == Place::kDirectory) places.containers.push_back({.pod = pod, .container = name});
+      if (inner == Place::kLink) places.links.push_back(path);
+    }
+  }
+  return places;
 }
 
 }  // namespace
@@ -230,23 +287,12 @@ Result<void> check_names(const ContainerRef& container) {
   return {};
 }
 
-std::string exit_to_json(const ContainerExit& exit) {
-  return json::serialize(json::object{{"code", exit.code},
-                                      {"signal", exit.signal},
-                                      {"known", exit.cause != ExitCause::kUnknown},
-                                      {"message", exit.message},
-                                      {"outOfMemory", exit.cause == ExitCause::kOutOfMemory},
-                                      {"finishedAt", exit.finished_at.count()}});
-}
+std::string exit_to_json(const ContainerExit& exit) { return json::serialize(object_of(exit)); }
 
 std::optional<ContainerExit> exit_from_json(std::string_view text) {
-  const auto object = parse_object(text);
+  const auto object = read_record_text(text);
   if (!object) return std::nullopt;
-  return ContainerExit{.code = static_cast<int>(integer_in(*object, "code")),
-                       .signal = static_cast<int>(integer_in(*object, "signal")),
-                       .cause = exit_cause_in(*object),
-                       .message = text_in(*object, "message"),
-                       .finished_at = std::chrono::milliseconds(integer_in(*object, "finishedAt"))};
+  return exit_of(*object);
 }
 
 ContainerDirectory ContainerDirectory::of(const std::string& root, const ContainerRef& container) {
@@ -255,22 +301,32 @@ ContainerDirectory ContainerDirectory::of(const std::string& root, const Contain
 }
 
 Result<std::vector<ContainerRef>> ContainerDirectory::all(const std::string& root) {
-  std::vector<ContainerRef> found;
-  const std::string top = root + "/containers";
-  const auto pods = entries_of(top);
-  if (!pods) {
-    if (pods.error().code == Code::kNotFound) return found;
-    return pods.error();
-  }
-  for (const std::string& pod : *pods) {
-    if (!is_name(pod)) continue;
-    const auto containers = entries_of(fmt::format("{}/{}", top, pod));
-    if (!containers) continue;
-    for (const std::string& container : *containers) {
-      found.push_back({.pod = pod, .container = container});
+  const Places places = TRY(places_in(root));
+  if (places.links.empty()) return places.containers;
+  return Error{
+      Code::kCorrupt,
+      fmt::format("{} is a link, and what is behind it is not a container's: move it away, "
+                  "or start with --recover, which renames it",
+                  places.links.front())};
+}
+
+Result<std::vector<std::string>> ContainerDirectory::put_links_aside(const std::string& root) {
+  std::vector<std::string> told;
+  for (const std::string& path : TRY(places_in(root)).links) {
+    // Hidden, so that no UID of a pod is like it.
+    const std::size_t name = path.rfind('/') + 1;
+    const std::string aside = fmt::format("{}.link-{}", path.substr(0, name), path.substr(name));
+    struct stat status {};
+    if (::lstat(aside.c_str(), &status) == 0) {
+      return Error{Code::kIo, fmt::format("{} is in the way of {}", aside, path)};
     }
+    if (::rename(path.c_str(), aside.c_str()) != 0) {
+      return errno_error(fmt::format("rename {}", path), errno);
+    }
+    told.push_back(
+        fmt::format("{} was a link in the place of a directory and is {} now", path, aside));
   }
-  return found;
+  return told;
 }
 
 void ContainerDirectory::sweep(const std::string& root) {
@@ -316,49 +372,105 @@ Result<void> ContainerDirectory::write_launch(const StoredLaunch& stored) const 
   json::object object = launch_to_json(stored.launch);
   object["confinement"] = stored.confinement;
   if (!stored.cgroup.empty()) object["cgroup"] = stored.cgroup;
-  return replace_file(path_ + "/launch.json", json::serialize(object) + "\n");
+  object["startTimeoutMillis"] = stored.start_timeout.count();
+  return replace_file(path_ + "/" + kLaunch, record_text(object) + "\n");
+}
+
+bool ContainerDirectory::has(const std::string& file) const {
+  struct stat status {};
+  return ::lstat((path_ + "/" + file).c_str(), &status) == 0;
+}
+
+Result<std::optional<json::object>> ContainerDirectory::read(const std::string& file) const {
+  const std::string path = path_ + "/" + file;
+  const auto text = read_file(path, kMaxBytes);
+  if (!text && !has(file)) return std::optional<json::object>();
+  if (!text) return Error{Code::kCorrupt, text.error().message};
+  auto object = read_record_text(*text);
+  if (!object) return Error{Code::kCorrupt, fmt::format("{}: {}", path, object.error().message)};
+  return std::optional(*std::move(object));
 }
 
 Result<StoredLaunch> ContainerDirectory::read_launch() const {
-  const std::string path = path_ + "/launch.json";
-  const std::string text = TRY(read_file(path, kMaxBytes));
-  const auto object = parse_object(text);
-  if (!object) return Error{Code::kCorrupt, fmt::format("{}: {}", path, object.error().message)};
+  const std::string path = path_ + "/" + kLaunch;
+  const auto object = TRY(read(kLaunch));
+  if (!object) return Error{Code::kNotFound, fmt::format("{} is missing", path)};
   const auto launch = launch_from_json(*object);
   if (!launch) return Error{Code::kCorrupt, fmt::format("{}: {}", path, launch.error().message)};
-  return StoredLaunch{.launch = *launch,
+  StoredLaunch stored{.launch = *launch,
                       .confinement = object_in(*object, "confinement"),
                       .cgroup = text_in(*object, "cgroup")};
+  if (const std::int64_t timeout = integer_in(*object, "startTimeoutMillis"); timeout > 0) {
+    stored.start_timeout = std::chrono::milliseconds(timeout);
+  }
+  return stored;
 }
 
 Result<void> ContainerDirectory::write_supervisor(const StoredProcess& supervisor) const {
-  return write_process(path_ + "/keeper.json", supervisor);
+  return write_process(path_ + "/" + kSupervisor, supervisor);
 }
 
 Result<void> ContainerDirectory::write_main(const StoredProcess& main) const {
-  return write_process(path_ + "/main.json", main);
+  return write_process(path_ + "/" + kMain, main);
 }
 
 std::optional<StoredProcess> ContainerDirectory::read_supervisor() const {
-  return read_process(path_ + "/keeper.json");
+  const auto object = read(kSupervisor);
+  return object && *object ? stored_process_of(**object) : std::nullopt;
 }
 
 std::optional<StoredProcess> ContainerDirectory::read_main() const {
-  return read_process(path_ + "/main.json");
+  const auto object = read(kMain);
+  return object && *object ? stored_process_of(**object) : std::nullopt;
 }
 
-bool ContainerDirectory::has_main() const {
-  struct stat status {};
-  return ::lstat((path_ + "/main.json").c_str(), &status) == 0;
+bool ContainerDirectory::has_main() const { return has(kMain); }
+
+Result<void> ContainerDirectory::write_exit(const ContainerExit& exit, int attempt) const {
+  json::object object = object_of(exit);
+  object["attempt"] = attempt;
+  return write_file_atomically(path_ + "/" + kExit, record_text(object) + "\n");
 }
 
-Result<void> ContainerDirectory::write_exit(const ContainerExit& exit) const {
-  return write_file_atomically(path_ + "/exit.json", exit_to_json(exit) + "\n");
+std::optional<StoredExit> ContainerDirectory::read_exit() const {
+  const auto object = read(kExit);
+  if (!object || !*object) return std::nullopt;
+  StoredExit stored{.exit = exit_of(**object)};
+  if (field(**object, "attempt") != nullptr) {
+    stored.attempt = static_cast<int>(integer_in(**object, "attempt"));
+  }
+  return stored;
 }
 
-std::optional<ContainerExit> ContainerDirectory::read_exit() const {
-  const auto text = read_file(path_ + "/exit.json", kMaxBytes);
-  return text ? exit_from_json(*text) : std::nullopt;
+Result<void> ContainerDirectory::check() const {
+  TRY(check_content());
+  const bool has_main_record = has(kMain);
+  if (!has(kLaunch) && (has_main_record || has(kSupervisor) || has(kExit))) {
+    return Error{Code::kCorrupt, fmt::format("{}/{} is missing", path_, kLaunch)};
+  }
+  if (!has(kSupervisor) && has_main_record) {
+    return Error{Code::kCorrupt, fmt::format("{}/{} is missing", path_, kSupervisor)};
+  }
+  return {};
+}
+
+Result<void> ContainerDirectory::check_content() const {
+  if (const auto launch = read_launch(); !launch && launch.error().code != Code::kNotFound) {
+    return launch.error();
+  }
+  TRY(read(kSupervisor));
+  TRY(read(kMain));
+  return check_exit();
+}
+
+Result<void> ContainerDirectory::check_exit() const {
+  TRY(read(kExit));
+  return {};
+}
+
+Result<void> ContainerDirectory::put_aside(const std::string& file) const {
+  TRY(move_aside({path_ + "/" + file}, wall_now()));
+  return {};
 }
 
 }  // namespace corehold

@@ -8,7 +8,9 @@
 //   exit.json     how it ended; written once nothing of the container runs any more
 //
 // Each file is replaced whole, so that an agent or a monitor killed at any moment leaves
-// records that can be read.
+// records that can be read, and has a digest (record_text.h), so that damage is noticed. Only
+// exit.json is on the disk before it counts: a power cut may leave the others empty, and ends all
+// containers.
 #pragma once
 
 #include <chrono>
@@ -29,6 +31,8 @@ struct StoredLaunch {
   Launch launch{};
   boost::json::object confinement{};  // Confinement::describe()
   std::string cgroup{};               // container_cgroup.h; "": from before that was on record
+  // How long the command may take until it runs, from when the monitor has let it go.
+  std::chrono::milliseconds start_timeout{60'000};
 };
 
 struct StoredProcess {
@@ -37,13 +41,24 @@ struct StoredProcess {
   std::vector<ProcessId> unrelated{};      // of a client: what was its own before
 };
 
+struct StoredExit {
+  ContainerExit exit{};
+  std::optional<int> attempt{};  // no value: of a version that did not write it
+
+  bool operator==(const StoredExit&) const = default;
+};
+
 class ContainerDirectory {
  public:
   explicit ContainerDirectory(std::string path) : path_(std::move(path)) {}
   static ContainerDirectory of(const std::string& root, const ContainerRef& container);
 
-  // Every container there is a directory of.
+  // Every container there is a directory of. Fails with kCorrupt and the name of a link in the
+  // place of a directory: what is behind it is not ours.
   static Result<std::vector<ContainerRef>> all(const std::string& root);
+
+  // Renames whatever all() fails for, and says what it was called and is called now.
+  static Result<std::vector<std::string>> put_links_aside(const std::string& root);
 
   // Removes what remove() and make() had put aside when they were interrupted, and directories of
   // pods without containers. What cannot be removed stays.
@@ -69,11 +84,26 @@ class ContainerDirectory {
   bool has_main() const;
 
   // Survives a power cut.
-  Result<void> write_exit(const ContainerExit& exit) const;
-  std::optional<ContainerExit> read_exit() const;
+  Result<void> write_exit(const ContainerExit& exit, int attempt) const;
+  std::optional<StoredExit> read_exit() const;
+
+  // Whether the records can be believed: each that is there is what was written, launch.json is
+  // there when another is, and keeper.json when main.json is. Fails with kCorrupt, and names the
+  // file.
+  Result<void> check() const;
+  // Whether each record that is there is what was written.
+  Result<void> check_content() const;
+  // The same of exit.json alone.
+  Result<void> check_exit() const;
+
+  // Renames a record (move_aside.h); one that is not there is no error.
+  Result<void> put_aside(const std::string& file) const;
 
  private:
   Result<void> take_away() const;
+  bool has(const std::string& file) const;
+  // No value: there is no such file. Fails with kCorrupt, and names the file.
+  Result<std::optional<boost::json::object>> read(const std::string& file) const;
 
   std::string path_;
 };

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "sys/file/directory.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {
@@ -55,7 +56,9 @@ TEST_F(Directory, KeepsALaunch) {
       .attached = 11,
       .attached_to = 12,
       .no_new_privileges = true};
-  ASSERT_TRUE(directory().write_launch({.launch = launch, .confinement = {{"kind", "affinity"}}}));
+  ASSERT_TRUE(directory().write_launch({.launch = launch,
+                                        .confinement = {{"kind", "affinity"}},
+                                        .start_timeout = std::chrono::seconds(7)}));
   const auto read = directory().read_launch();
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->launch.container, launch.container);
@@ -75,6 +78,7 @@ TEST_F(Directory, KeepsALaunch) {
   EXPECT_EQ(read->launch.attached_to, launch.attached_to);
   EXPECT_TRUE(read->launch.no_new_privileges);
   EXPECT_EQ(read->confinement, (boost::json::object{{"kind", "affinity"}}));
+  EXPECT_EQ(read->start_timeout, std::chrono::seconds(7));
 }
 
 TEST_F(Directory, KeepsNoMemoryLimitWhereNoneWasWritten) {
@@ -84,6 +88,7 @@ TEST_F(Directory, KeepsNoMemoryLimitWhereNoneWasWritten) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->launch.placement.limits.quota, 5);
   EXPECT_EQ(read->launch.placement.limits.memory_limit, 0);
+  EXPECT_EQ(read->start_timeout, std::chrono::minutes(1));
 }
 
 TEST_F(Directory, KeepsTheDifferenceBetweenNoUserAndRoot) {
@@ -112,8 +117,61 @@ TEST_F(Directory, KeepsAnExit) {
                            .cause = ExitCause::kOutOfMemory,
                            .message = "m",
                            .finished_at = std::chrono::milliseconds(1'700'000'000'000)};
-  ASSERT_TRUE(directory().write_exit(exit));
-  EXPECT_EQ(directory().read_exit(), exit);
+  ASSERT_TRUE(directory().write_exit(exit, 3));
+  EXPECT_EQ(directory().read_exit(), (StoredExit{.exit = exit, .attempt = 3}));
+}
+
+TEST_F(Directory, KeepsAnExitThatVersion01HasWritten) {
+  std::ofstream(directory().path() + "/exit.json") << R"({"code":5,"known":true,"finishedAt":7})";
+  ASSERT_TRUE(directory().read_exit());
+  EXPECT_EQ(directory().read_exit()->exit.code, 5);
+  EXPECT_FALSE(directory().read_exit()->attempt);
+}
+
+// A letter of each record is another.
+TEST_F(Directory, NamesTheRecordThatIsDamaged) {
+  const StoredProcess process{.process = *identify(::getpid())};
+  ASSERT_TRUE(directory().write_launch({.launch = {.container = {"u", "main"}, .attempt = 7}}));
+  ASSERT_TRUE(directory().write_supervisor(process));
+  ASSERT_TRUE(directory().write_main(process));
+  ASSERT_TRUE(directory().write_exit({.code = 5}, 7));
+  ASSERT_TRUE(directory().check());
+  for (const std::string file : {"launch.json", "keeper.json", "main.json", "exit.json"}) {
+    const std::string path = directory().path() + "/" + file;
+    const std::string whole = *read_file(path, 10'000);
+    std::string other = whole;
+    char& digit = other[other.find_first_of("0123456789")];
+    digit = digit == '9' ? '8' : '9';
+    std::ofstream(path) << other;
+    const auto checked = directory().check();
+    ASSERT_FALSE(checked) << file;
+    EXPECT_EQ(checked.error().code, Code::kCorrupt);
+    EXPECT_THAT(checked.error().message, HasSubstr(path + ": its digest is "));
+    EXPECT_EQ(directory().check_exit().has_value(), file != "exit.json");
+    std::ofstream(path) << whole;
+    ASSERT_TRUE(directory().check());
+  }
+}
+
+TEST_F(Directory, NamesTheRecordThatIsMissing) {
+  const StoredProcess process{.process = *identify(::getpid())};
+  EXPECT_TRUE(directory().check());
+  ASSERT_TRUE(directory().write_main(process));
+  EXPECT_EQ(directory().check().error().message, directory().path() + "/launch.json is missing");
+  ASSERT_TRUE(directory().write_launch({.launch = {.container = {"u", "main"}}}));
+  EXPECT_EQ(directory().check().error().message, directory().path() + "/keeper.json is missing");
+  ASSERT_TRUE(directory().write_supervisor(process));
+  EXPECT_TRUE(directory().check());
+}
+
+TEST_F(Directory, PutsARecordAsideWhateverItIs) {
+  ASSERT_TRUE(make_directories(directory().path() + "/exit.json", 0755));
+  EXPECT_FALSE(directory().check());
+  ASSERT_TRUE(directory().put_aside("exit.json"));
+  ASSERT_TRUE(directory().put_aside("exit.json"));
+  EXPECT_TRUE(directory().check());
+  EXPECT_THAT(*entries_of(directory().path()),
+              testing::ElementsAre(testing::StartsWith("exit.json.corrupt-")));
 }
 
 TEST_F(Directory, SaysWhatIsWrongWithALaunchThatWasTorn) {
@@ -153,6 +211,25 @@ TEST_F(Directory, IsSweptOfPodsWithoutContainers) {
   ASSERT_TRUE(make_directories(root_ + "/containers/emptied", 0755));
   ContainerDirectory::sweep(root_);
   EXPECT_THAT(*entries_of(root_ + "/containers"), testing::ElementsAre("u"));
+}
+
+TEST_F(Directory, RefusesALinkInThePlaceOfADirectoryAndPutsItAside) {
+  const std::string foreign = root_ + "/foreign";
+  ASSERT_TRUE(make_directories(foreign + "/main", 0755));
+  for (const std::string place : {"/containers/linked", "/containers/u/linked"}) {
+    ASSERT_EQ(::symlink(foreign.c_str(), (root_ + place).c_str()), 0);
+    const auto all = ContainerDirectory::all(root_);
+    ASSERT_FALSE(all);
+    EXPECT_EQ(all.error().code, Code::kCorrupt);
+    EXPECT_THAT(all.error().message, testing::HasSubstr(root_ + place + " is a link"));
+    const auto told = ContainerDirectory::put_links_aside(root_);
+    ASSERT_TRUE(told) << told.error().message;
+    EXPECT_THAT(*told, testing::ElementsAre(testing::HasSubstr(".link-linked now")));
+    ASSERT_TRUE(ContainerDirectory::all(root_));
+    EXPECT_THAT(*ContainerDirectory::all(root_),
+                testing::ElementsAre(ContainerRef{.pod = "u", .container = "main"}));
+  }
+  EXPECT_THAT(*entries_of(foreign), testing::ElementsAre("main"));
 }
 
 TEST(ContainerNames, CannotLeaveTheirDirectory) {

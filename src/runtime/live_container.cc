@@ -22,7 +22,8 @@ std::string numbers(const std::vector<pid_t>& pids, std::string_view between) {
   return text;
 }
 
-std::string advice(const std::vector<LiveContainer>& unknown, const std::string& root) {
+std::string advice(const std::vector<LiveContainer>& unknown, const std::string& root,
+                   Recovery recovery) {
   std::set<std::string> others;
   bool has_lost = false;
   std::vector<pid_t> pids;
@@ -39,6 +40,12 @@ std::string advice(const std::vector<LiveContainer>& unknown, const std::string&
     ways.push_back(fmt::format("start the agent with --root {}", fmt::join(others, " or ")));
   }
   if (has_lost) ways.push_back(fmt::format("put {}/containers back as it was", root));
+  const bool is_supervised = std::any_of(unknown.begin(), unknown.end(), [&](const auto& each) {
+    return each.supervisor > 0 && (each.root.empty() || each.root == root);
+  });
+  if (is_supervised && recovery == Recovery::kNotAsked) {
+    ways.emplace_back("start with --recover, which makes the records anew from what runs");
+  }
   ways.push_back(pids.empty() ? "end them"
                               : fmt::format("end them: kill -KILL {}", numbers(pids, " ")));
   return fmt::format("{}", fmt::join(ways, ", or "));
@@ -74,10 +81,12 @@ std::string describe(const LiveContainer& container, const std::string& root) {
   if (container.supervisor > 0) {
     facts.push_back(fmt::format("looked after by process {}", container.supervisor));
   }
-  if (container.root.empty() || container.root == root) {
-    facts.push_back(fmt::format("without its records in {}/containers", root));
-  } else {
+  if (!container.root.empty() && container.root != root) {
     facts.push_back(fmt::format("of the agent with --root {}", container.root));
+  } else if (!container.damage.empty()) {
+    facts.push_back(fmt::format("its record cannot be used: {}", container.damage));
+  } else {
+    facts.push_back(fmt::format("without its records in {}/containers", root));
   }
   return fmt::format("{} ({})",
                      container.cgroup.empty() ? "a container without a cgroup"
@@ -85,7 +94,8 @@ std::string describe(const LiveContainer& container, const std::string& root) {
                      fmt::join(facts, "; "));
 }
 
-Error unknown_containers(const std::vector<LiveContainer>& unknown, const std::string& root) {
+Error unknown_containers(const std::vector<LiveContainer>& unknown, const std::string& root,
+                         Recovery recovery) {
   std::vector<std::string> shown;
   for (const LiveContainer& container : unknown) {
     if (shown.size() == kMostContainers) {
@@ -98,7 +108,7 @@ Error unknown_containers(const std::vector<LiveContainer>& unknown, const std::s
           fmt::format("{} on this machine that the agent of {} does not know, and whose CPUs "
                       "would be given twice: {}; {}",
                       unknown.size() == 1 ? "a container runs" : "containers run", root,
-                      fmt::join(shown, ", "), advice(unknown, root))};
+                      fmt::join(shown, ", "), advice(unknown, root, recovery))};
 }
 
 }  // namespace corehold

@@ -22,6 +22,8 @@ struct LiveContainer {
   CpuSet cpus{};              // where they may run
   pid_t supervisor = 0;       // its monitor, or its client of `corehold run`; 0: not found
   std::string root{};         // of the agent that has started it; "": not known
+  std::string directory{};    // of its records, whether they are there or not; "": not known
+  std::string damage{};  // what is wrong with a record there, with the file's name; "": nothing
 
   bool operator==(const LiveContainer&) const = default;
 };
@@ -35,7 +37,10 @@ std::string_view last_two_names(std::string_view path);
 
 // One sentence about each, and what to do, for the agent of `root`: kConflict.
 // REQUIRES: unknown is not empty.
-Error unknown_containers(const std::vector<LiveContainer>& unknown, const std::string& root);
+// `recovery` says whether the agent was started with --recover, which had no success.
+enum class Recovery { kNotAsked, kFailed };
+Error unknown_containers(const std::vector<LiveContainer>& unknown, const std::string& root,
+                         Recovery recovery = Recovery::kNotAsked);
 
 // "cgroup PATH (processes 12, 13; CPUs 2-3; of the agent with --root /var/lib/other)".
 std::string describe(const LiveContainer& container, const std::string& root);

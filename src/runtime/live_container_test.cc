@@ -51,7 +51,19 @@ TEST(UnknownContainers, AreNamedWithWhatIsLost) {
             "13; CPUs 2-3; looked after by process 11; without its records in "
             "/var/lib/b/containers), a container without a cgroup (process 99; CPUs 2-3; without "
             "its records in /var/lib/b/containers); put /var/lib/b/containers back as it was, or "
-            "end them: kill -KILL 12 13 99");
+            "start with --recover, which makes the records anew from what runs, or end them: kill "
+            "-KILL 12 13 99");
+}
+
+TEST(UnknownContainers, AreNamedWithTheRecordThatIsDamaged) {
+  LiveContainer damaged = container("/var/lib/b");
+  damaged.damage = "/var/lib/b/containers/u1/main/launch.json: it is empty";
+  const std::string message =
+      unknown_containers({damaged}, "/var/lib/b", Recovery::kFailed).message;
+  EXPECT_NE(message.find("its record cannot be used: /var/lib/b/containers/u1/main/launch.json: it "
+                         "is empty); put /var/lib/b/containers back as it was, or end them: "),
+            std::string::npos)
+      << message;
 }
 
 TEST(UnknownContainers, AreNotAllNamedWhenThereAreMany) {

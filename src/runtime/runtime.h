@@ -37,7 +37,8 @@ std::string_view name_of(ConfinedBy confined_by);
 
 struct Capabilities {
   ConfinedBy confined_by = ConfinedBy::kNothing;
-  std::string note{};  // what the operator should know, once; may be empty
+  bool has_partitions = false;  // CPUs of a container can be an isolated partition
+  std::string note{};           // what the operator should know, once; may be empty
 };
 
 template <typename T>

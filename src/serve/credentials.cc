@@ -14,7 +14,9 @@
 #include "sys/base64.h"
 #include "sys/clock.h"
 #include "sys/file/directory.h"
+#include "sys/file/disk_full.h"
 #include "sys/file/file.h"
+#include "sys/file/move_aside.h"
 #include "sys/socket/socket_address.h"
 
 namespace corehold {
@@ -75,10 +77,35 @@ Result<TlsIdentity> read_pair(const std::string& certificate, const std::string&
   return pair;
 }
 
-Result<void> write_pair(const TlsIdentity& pair, const std::string& certificate,
-                        const std::string& key) {
-  TRY(write_file_atomically(key, pair.key));
-  return write_file_atomically(certificate, pair.certificate);
+// What becomes of files that are made anew.
+enum class Old {
+  kReplaced,    // made by us, and outdated
+  kMovedAside,  // damaged, or put there by hand
+};
+
+// A full disk does not keep the agent from starting: what is not saved is made again then.
+Result<void> write_anew(const std::string& path, const std::string& content, Old old,
+                        const Log& log) {
+  if (old == Old::kMovedAside) TRY(move_aside({path}, wall_now()));
+  auto written = write_file_atomically(path, content);
+  if (written || !is_disk_full(written.error())) return written;
+  log.warning("this file is not saved, for the disk is full; the next start makes another",
+              {{"file", path}, {"error", written.error().message}});
+  return {};
+}
+
+struct PairPaths {
+  const std::string& certificate;
+  const std::string& key;
+};
+
+Result<void> write_pair(const TlsIdentity& pair, const PairPaths& paths, Old old, const Log& log) {
+  TRY(write_anew(paths.key, pair.key, old, log));
+  return write_anew(paths.certificate, pair.certificate, old, log);
+}
+
+Old old_of(const Result<TlsIdentity>& found) {
+  return found && read_identity(*found) ? Old::kReplaced : Old::kMovedAside;
 }
 
 // Why it is of no use; "": it is of use.
@@ -120,7 +147,8 @@ Result<TlsIdentity> prepare_authority(const Paths& paths, std::chrono::seconds n
   tell(log, "the authority of this node", paths.ca_certificate, is_new, trouble);
   TlsIdentity made =
       TRY(make_authority("corehold-ca", {.from = now - kClockSkew, .until = now + kAuthorityLife}));
-  TRY(write_pair(made, paths.ca_certificate, paths.ca_key));
+  const Old old = found && is_authority(found->certificate) ? old_of(found) : Old::kMovedAside;
+  TRY(write_pair(made, {paths.ca_certificate, paths.ca_key}, old, log));
   return made;
 }
 
@@ -138,7 +166,7 @@ Result<TlsIdentity> prepare_server(const Paths& paths, const TlsIdentity& author
                                                     read_identity(authority)->valid.until);
   TlsIdentity made =
       TRY(issue_server(authority, names, {.from = settings.now - kClockSkew, .until = until}));
-  TRY(write_pair(made, paths.certificate, paths.key));
+  TRY(write_pair(made, {paths.certificate, paths.key}, old_of(found), log));
   return made;
 }
 
@@ -160,7 +188,7 @@ Result<std::string> prepare_token(const Paths& paths, const Log& log) {
                            kLeastToken)
              : found.error().message);
   std::string token = TRY(random_token(kTokenBytes));
-  TRY(write_file_atomically(paths.token, token + "\n"));
+  TRY(write_anew(paths.token, token + "\n", Old::kMovedAside, log));
   return token;
 }
 
@@ -226,12 +254,22 @@ Result<Credentials> prepare_credentials(const CredentialSettings& settings, cons
 }
 
 Result<void> write_kubeconfig(const std::string& root, const std::string& place,
-                              const Credentials& credentials) {
+                              const Credentials& credentials, const Log& log) {
   const std::string path = kubeconfig_path(root);
   const std::string text = kubeconfig_text(place, credentials);
   struct stat status {};
   const bool is_private = ::lstat(path.c_str(), &status) == 0 && (status.st_mode & kOthers) == 0;
-  if (const auto old = read_file(path, kMaxFile); is_private && old && *old == text) return {};
+  const auto old = read_file(path, kMaxFile);
+  if (is_private && old && *old == text) return {};
+  if (old && (old->find(credentials.token) == std::string::npos ||
+              old->find(to_base64(credentials.authority)) == std::string::npos)) {
+    log.warning(
+        "the token or the authority is not that of the kubeconfig, which is written anew: copies "
+        "of the old one are refused",
+        {{"file", path}});
+  }
+  const bool is_file = ::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  if (!is_file) TRY(move_aside({path}, wall_now()));
   return write_file_atomically(path, text);
 }
 

@@ -28,7 +28,8 @@ struct Credentials {
   std::string token{};
 };
 
-// Reads them, and makes what is missing, damaged, for other names, or expires within 30 days.
+// Reads them, and makes what is missing, damaged, for other names, or expires within 30 days; what
+// was there is moved aside (move_aside.h).
 // The authority stays as long as it can be used, since clients have it. Fails with kIo.
 Result<Credentials> prepare_credentials(const CredentialSettings& settings, const Log& log);
 
@@ -37,9 +38,10 @@ Result<Credentials> prepare_credentials(const CredentialSettings& settings, cons
 TlsNames server_names(const CredentialSettings& settings);
 
 // Writes <root>/kubeconfig (0600) for an agent that listens there; a file that says the same
-// already is left. Fails with kIo.
+// already is left. The log tells when copies of the old file are of no use any more. Fails with
+// kIo.
 Result<void> write_kubeconfig(const std::string& root, const std::string& place,
-                              const Credentials& credentials);
+                              const Credentials& credentials, const Log& log);
 Result<void> remove_kubeconfig(const std::string& root);
 
 }  // namespace corehold

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -47,6 +48,7 @@ class CredentialsTest : public testing::Test {
     EXPECT_TRUE(made) << made.error().message;
     return made ? *std::move(made) : Credentials();
   }
+  Log log() { return Log::to_stream(said_, LogLevel::kInfo); }
   std::string pki(const std::string& name) const { return settings_.root + "/pki/" + name; }
   std::string content(const std::string& path) const { return *read_file(path, 1U << 20U); }
   unsigned mode(const std::string& path) const {
@@ -140,9 +142,42 @@ TEST_F(CredentialsTest, WhatIsDamagedIsMadeAnew) {
   ASSERT_TRUE(write_file_atomically(pki("ca.key"), third.server.key));
   prepare();
   EXPECT_THAT(said_.str(), HasSubstr("it may not vouch for others"));
-  fs::remove(pki("token"));
-  fs::create_directory(pki("token"));
-  EXPECT_FALSE(prepare_credentials(settings_, Log::to_stream(said_, LogLevel::kInfo)));
+}
+
+TEST_F(CredentialsTest, WhatWasThereIsMovedAside) {
+  prepare();
+  ASSERT_TRUE(write_file_atomically(pki("token"), "short"));
+  ASSERT_TRUE(write_file_atomically(pki("server.key"), "nonsense"));
+  fs::remove(pki("ca.crt"));
+  fs::create_directory(pki("ca.crt"));
+  const Credentials made = prepare();
+  EXPECT_TRUE(is_issued_by(made.server.certificate, made.authority));
+  std::map<std::string, int> aside;
+  for (const auto& entry : fs::directory_iterator(settings_.root + "/pki")) {
+    const std::string name = entry.path().filename().string();
+    if (const auto at = name.find(".corrupt-"); at != std::string::npos)
+      ++aside[name.substr(0, at)];
+    if (name.starts_with("token.corrupt-")) {
+      EXPECT_EQ(content(entry.path().string()), "short");
+    }
+    if (name.starts_with("server.key.corrupt-")) {
+      EXPECT_EQ(content(entry.path().string()), "nonsense");
+    }
+  }
+  EXPECT_THAT(aside, ElementsAre(testing::Pair("ca.crt", 1), testing::Pair("ca.key", 1),
+                                 testing::Pair("server.crt", 1), testing::Pair("server.key", 1),
+                                 testing::Pair("token", 1)));
+}
+
+// A bit of the token is another: no file says what it was but the kubeconfig.
+TEST_F(CredentialsTest, ATokenThatIsNotThatOfTheKubeconfigIsTold) {
+  ASSERT_TRUE(write_kubeconfig(settings_.root, "[::]:1", prepare(), log()));
+  EXPECT_THAT(said_.str(), Not(HasSubstr("copies of the old one are refused")));
+  std::string token = content(pki("token"));
+  token[3] = token[3] == 'a' ? 'b' : 'a';
+  ASSERT_TRUE(write_file_atomically(pki("token"), token));
+  ASSERT_TRUE(write_kubeconfig(settings_.root, "[::]:1", prepare(), log()));
+  EXPECT_THAT(said_.str(), HasSubstr("copies of the old one are refused"));
 }
 
 TEST_F(CredentialsTest, ATokenOfOnesOwnIsKeptIfItIsGoodEnough) {
@@ -170,7 +205,7 @@ TEST_F(CredentialsTest, WhatOthersCouldReadTheyCannotAnyMore) {
 TEST_F(CredentialsTest, TheKubeconfigHasAllThatAClientNeeds) {
   const Credentials made = prepare();
   const std::string path = settings_.root + "/kubeconfig";
-  ASSERT_TRUE(write_kubeconfig(settings_.root, "0.0.0.0:1234", made));
+  ASSERT_TRUE(write_kubeconfig(settings_.root, "0.0.0.0:1234", made, log()));
   EXPECT_EQ(mode(path), 0600U);
   const auto documents = parse_yaml(content(path));
   ASSERT_TRUE(documents) << documents.error().message;
@@ -181,10 +216,10 @@ TEST_F(CredentialsTest, TheKubeconfigHasAllThatAClientNeeds) {
   EXPECT_EQ(cluster.at("server").as_string(), "https://127.0.0.1:1234");
   EXPECT_EQ(*from_base64(std::string(cluster.at("certificate-authority-data").as_string())),
             made.authority);
-  ASSERT_TRUE(write_kubeconfig(settings_.root, "[::]:1", made));
+  ASSERT_TRUE(write_kubeconfig(settings_.root, "[::]:1", made, log()));
   EXPECT_THAT(content(path), HasSubstr("server: https://[::1]:1\n"));
   ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
-  ASSERT_TRUE(write_kubeconfig(settings_.root, "[::]:1", made));
+  ASSERT_TRUE(write_kubeconfig(settings_.root, "[::]:1", made, log()));
   EXPECT_EQ(mode(path), 0600U);
   ASSERT_TRUE(remove_kubeconfig(settings_.root));
   EXPECT_FALSE(fs::exists(path));

@@ -37,11 +37,7 @@ Result<std::string> decoded(std::string_view text, Plus plus) {
     }
   }
   // It is shown again in answers, and JSON holds nothing else.
-  for (std::size_t at = 0; at < out.size();) {
-    const std::size_t length = rune_length(out, at);
-    if (length == 0) return Error{Code::kInvalid, "the target of the request is not UTF-8"};
-    at += length;
-  }
+  if (!is_utf8(out)) return Error{Code::kInvalid, "the target of the request is not UTF-8"};
   return out;
 }
 

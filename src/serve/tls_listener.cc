@@ -89,7 +89,7 @@ Result<std::unique_ptr<HttpServer>> listen_with_tls(boost::asio::io_context& loo
              .complaint = complaint_of});
   if (!server) return cannot_listen(settings.address, server.error());
   const std::string& place = (*server)->place();
-  if (const auto written = write_kubeconfig(settings.root, place, credentials); !written) {
+  if (const auto written = write_kubeconfig(settings.root, place, credentials, log); !written) {
     log.warning("the kubeconfig is not written", {{"why", written.error().message}});
   }
   log.info("serving over TLS", {{"address", place}, {"kubeconfig", settings.root + "/kubeconfig"}});

@@ -90,6 +90,14 @@ struct PretendMachine::Executor {
     if (fault == Fault::kNone) return {SharedCpusApplied{.cpus = effect.cpus}};
     return {SharedCpusFailed{.cpus = effect.cpus, .error = injected()}};
   }
+  // A fence that is there may be said to leave something out; one that is not is an error.
+  std::vector<Command> operator()(const Isolate& effect) const {
+    machine.set_fence(effect.held, fault);
+    if (fault == Fault::kFails) return {IsolateFailed{.held = effect.held, .error = injected()}};
+    Isolated answer{.held = effect.held};
+    if (fault == Fault::kFailsThoughDone) answer.leftovers = {{.what = "an intruder"}};
+    return {std::move(answer)};
+  }
   std::vector<Command> operator()(const StopContainer& effect) const {
     return machine.stop(effect, now);
   }
@@ -196,6 +204,7 @@ void PretendMachine::check_start(const StartContainer& effect) {
 void PretendMachine::start(const StartContainer& effect, const Now& now) {
   check_start(effect);
   begin_run(effect.container, effect.attempt, effect.placement.cpus, now);
+  containers_.at(effect.container).pod = effect.pod;
 }
 
 void PretendMachine::set_pod(const Pod& pod) {
@@ -244,7 +253,9 @@ void PretendMachine::begin_run(const ContainerRef& ref, int attempt, const CpuSe
                                .running = true,
                                .cpus = shares && shared_ ? *shared_ : cpus,
                                .own = holding == nullptr ? CpuSet{} : own_of(cpus, *holding),
+                               .in_pool = shares,
                                .started_at = now.wall};
+  check_fence(ref, container.own);
   last_run_[ref] = attempt;
   ++starts_;
   ++changes_;
@@ -334,14 +345,19 @@ void PretendMachine::check_delay(const ContainerRef& ref, const CpuSet& taken, c
 // given that the checkpoint does not say is its own.
 void PretendMachine::check_taking(const SetCpuset& effect, const PretendContainer& container,
                                   const Now& now) {
-  const CpuSet taken = container.own - effect.placement.cpus - ever_offline_;
+  // Whoever moved a container has taken from it what its files say.
+  const CpuSet taken =
+      container.moved ? CpuSet{} : container.own - effect.placement.cpus - ever_offline_;
   check_delay(effect.container, taken, now);
   if (taken.intersects(told(effect.container))) {
     breach(fmt::format("CPUs {} are taken from {} and its files say that they are its own",
                        (taken & told(effect.container)).str(), name_of(effect.container)));
   }
   const Holding* holding = checkpoint_.find(effect.container);
-  if (holding == nullptr || effect.placement.cpus.is_subset_of(holding->assigned)) return;
+  if (holding == nullptr || effect.placement.owner == CpuOwner::kSharedPool ||
+      effect.placement.cpus.is_subset_of(holding->assigned)) {
+    return;
+  }
   breach(fmt::format("{} is put on CPUs {}, the checkpoint gives it {}", name_of(effect.container),
                      effect.placement.cpus.str(), holding->assigned.str()));
 }
@@ -352,7 +368,12 @@ void PretendMachine::set_cpus(const SetCpuset& effect, const Now& now) {
   if (rules_->pins_cpus) {
     check_taking(effect, found->second, now);
     const Holding* holding = checkpoint_.find(effect.container);
-    found->second.own = holding == nullptr ? CpuSet{} : own_of(effect.placement.cpus, *holding);
+    const CpuSet before = found->second.own;
+    found->second.in_pool = effect.placement.owner == CpuOwner::kSharedPool;
+    found->second.own = holding == nullptr || found->second.in_pool
+                            ? CpuSet{}
+                            : own_of(effect.placement.cpus, *holding);
+    check_fence(effect.container, found->second.own - before);
   }
   found->second.cpus = effect.placement.cpus;
   found->second.moved = false;
@@ -364,11 +385,32 @@ void PretendMachine::set_cpus(const SetCpuset& effect, const Now& now) {
 void PretendMachine::set_shared(const CpuSet& cpus) {
   shared_ = cpus;
   for (auto& [ref, container] : containers_) {
-    if (!container.running || container.moved || checkpoint_.find(ref) != nullptr) continue;
-    if (container.own.empty()) container.cpus = cpus;
+    if (!container.running || container.moved) continue;
+    if (container.in_pool || members_.contains(ref)) container.cpus = cpus;
   }
   ++changes_;
   check_neighbours();
+}
+
+// The fence does not open on CPUs of a container that runs.
+void PretendMachine::set_fence(const CpuSet& held, Fault fault) {
+  const CpuSet opened = fence_ - held;
+  for (const auto& [ref, container] : containers_) {
+    if (!container.running || container.moved || checkpoint_.find(ref) == nullptr) continue;
+    if (!container.own.intersects(opened)) continue;
+    breach(fmt::format("the fence opens on CPUs {} of {}", (container.own & opened).str(),
+                       name_of(ref)));
+  }
+  fence_tried_ = held;
+  if (fault != Fault::kFails) fence_ = held;
+  ++changes_;
+}
+
+// Nobody is put on CPUs of its own before the rest of the machine was asked off them.
+void PretendMachine::check_fence(const ContainerRef& ref, const CpuSet& cpus) {
+  if (!rules_->fences || cpus.is_subset_of(fence_tried_)) return;
+  breach(fmt::format("{} is put on CPUs {} before the fence", name_of(ref),
+                     (cpus - fence_tried_).str()));
 }
 
 Command PretendMachine::end_run(const ContainerRef& ref, ContainerExit exit, const Now& now) {
@@ -481,6 +523,8 @@ void PretendMachine::reboot() {
   unsynced_.clear();
   containers_.clear();
   shared_.reset();
+  fence_.clear();
+  fence_tried_.clear();
   last_run_.clear();  // what was started last may not be on record
   ++changes_;
 }
@@ -496,6 +540,7 @@ std::vector<SeenContainer> PretendMachine::seen() const {
     seen.exit = container.exit;
     if (container.running) seen.cpus = container.cpus - offline_;
     if (seen.cpus.empty()) seen.cpus = container.cpus;
+    if (restored_) seen.pod = container.pod;
     const auto pod = pods_.find(ref.pod);
     if (pod != pods_.end()) seen.pod = std::make_shared<const Pod>(pod->second);
   }
@@ -509,16 +554,39 @@ Recover PretendMachine::found() const {
   return recover;
 }
 
+void PretendMachine::change_disk(Disk disk, Manifests manifests) {
+  checkpoint_ = std::move(disk.checkpoint);
+  records_ = std::move(disk.records);
+  unsynced_.clear();
+  last_run_.clear();
+  unlisted_.clear();
+  restored_ = true;
+  if (manifests == Manifests::kLost) {
+    for (auto& [ref, container] : containers_) container.pod.reset();
+  }
+  ++changes_;
+}
+
+void PretendMachine::disown(const ContainerRef& ref) { containers_.at(ref).own.clear(); }
+
+// The CPUs that nobody else may run on.
+CpuSet PretendMachine::held_by(const ContainerRef& ref, const PretendContainer& container) const {
+  if (!container.running) return {};
+  if (restored_) return container.own & container.cpus;
+  return checkpoint_.find(ref) == nullptr ? CpuSet{} : container.own;
+}
+
 // Nobody runs on a CPU that a running container was started on as its own, but for those
 // that somebody has moved there.
 void PretendMachine::check_neighbours() {
   for (const auto& [ref, holder] : containers_) {
-    if (!holder.running || holder.own.empty() || checkpoint_.find(ref) == nullptr) continue;
+    const CpuSet held = held_by(ref, holder);
+    if (held.empty()) continue;
     for (const auto& [other_ref, other] : containers_) {
       if (!other.running || other.moved || other_ref == ref) continue;
-      if (!other.cpus.intersects(holder.own)) continue;
-      breach(fmt::format("{} runs on CPUs {} of {}", name_of(other_ref),
-                         (other.cpus & holder.own).str(), name_of(ref)));
+      if (!other.cpus.intersects(held)) continue;
+      breaches_.push_back(fmt::format("{} runs on CPUs {} of {}", name_of(other_ref),
+                                      (other.cpus & held).str(), name_of(ref)));
     }
   }
 }

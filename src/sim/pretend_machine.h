@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,11 +32,19 @@ struct PretendContainer {
   CpuSet cpus{};
   CpuSet own{};           // the CPUs that it was put on as its own
   bool moved = false;     // somebody else has set its CPUs
+  bool in_pool = false;   // where the containers that share are put, it is put with them
   bool stubborn = false;  // does not end when asked to
   bool asked_to_end = false;
   std::optional<SteadyTime> kill_at{};  // asked to end, and killed then
   WallTime started_at{};
   std::optional<ContainerExit> exit{};
+  std::shared_ptr<const Pod> pod{};  // as it was started; null: the runtime has not kept it
+};
+
+// What an agent keeps below its root.
+struct Disk {
+  State checkpoint{};
+  std::map<std::string, PodRecord> records{};  // by UID
 };
 
 class PretendMachine {
@@ -65,6 +74,20 @@ class PretendMachine {
   // A power cut: all that ran is gone without a trace, and so are the records that were not synced.
   void reboot();
 
+  // Somebody changes the files while no agent runs: puts back older ones, loses some, or starts
+  // the next agent with another root. Containers go on. From now on one promise is left: nobody
+  // runs on a CPU that a running container was put on as its own, until that container is put
+  // elsewhere or disowned.
+  Disk disk() const { return {.checkpoint = checkpoint_, .records = records_}; }
+  enum class Manifests { kKept, kLost };  // of the containers, by the runtime
+  void change_disk(Disk disk, Manifests manifests);
+  bool is_restored() const { return restored_; }
+  // It was said of the container that the CPUs where it runs are not its own.
+  void disown(const ContainerRef& ref);
+
+  // The containers that are moved with the shared ones from now on.
+  void set_members(const std::set<ContainerRef>& members) { members_ = members; }
+
   // Another agent takes over, under rules that must outlive it: it tells everybody anew, and
   // no time that passed before counts.
   void change_agent(const ManagerRules& rules, const Now& now);
@@ -76,6 +99,8 @@ class PretendMachine {
   const std::map<std::string, PodRecord>& records() const { return records_; }
   const std::map<ContainerRef, PretendContainer>& containers() const { return containers_; }
   const CpuSet& offline() const { return offline_; }
+  // The CPUs that everything else of the machine is kept off.
+  const CpuSet& fence() const { return fence_; }
   // What the files of each pod say, by UID.
   const std::map<std::string, AssignedByContainer>& podinfo() const { return podinfo_; }
   // Pods whose record was ever on the disk.
@@ -111,6 +136,8 @@ class PretendMachine {
   void check_listing(const ContainerRef& ref, const CpuSet& listed);
   void write_files(const WritePodInfo& effect, const Now& now);
   void set_shared(const CpuSet& cpus);
+  void set_fence(const CpuSet& held, Fault fault);
+  void check_fence(const ContainerRef& ref, const CpuSet& cpus);
   Command end_run(const ContainerRef& ref, ContainerExit exit, const Now& now);
   std::vector<Command> stop(const StopContainer& effect, const Now& now);
   void remove(const ContainerRef& ref);
@@ -121,11 +148,18 @@ class PretendMachine {
   void check_delay(const ContainerRef& ref, const CpuSet& taken, const Now& now);
   CpuSet told(const ContainerRef& ref) const;
   void check_neighbours();
-  void breach(std::string text) { breaches_.push_back(std::move(text)); }
+  CpuSet held_by(const ContainerRef& ref, const PretendContainer& container) const;
+  void breach(std::string text) {
+    if (!restored_) breaches_.push_back(std::move(text));
+  }
 
   const ManagerRules* rules_;  // never null
   State checkpoint_;
+  bool restored_ = false;           // somebody has changed the files
   std::optional<CpuSet> shared_{};  // where the containers that share are
+  CpuSet fence_{};
+  CpuSet fence_tried_{};  // what was last asked for, whatever came of it
+  std::set<ContainerRef> members_{};
   std::map<std::string, PodRecord> records_{};
   // The changes of records that are not synced, in their order, with what was there before.
   std::vector<std::pair<std::string, std::optional<PodRecord>>> unsynced_{};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -120,6 +121,7 @@ StoryNode random_node(Dice& dice, int most_cpus) {
     if (!setup) continue;  // options that do not suit the machine
     node.setup = std::make_unique<NodeSetup>(*std::move(setup));
     node.rules = std::make_unique<ManagerRules>(manager_rules(*node.setup, node.config));
+    node.rules->fences = node.rules->pins_cpus && dice.chance(70);
     return node;
   }
 }
@@ -220,6 +222,10 @@ Fault Story::random_fault(const Effect& effect) {
 
 void Story::happen() {
   world_.wait(std::chrono::milliseconds(dice_.roll(1, 2000)));
+  if (trouble_.restores > 0) {
+    if (dice_.chance(20)) back_up();
+    if (running().size() >= 2 && dice_.chance(trouble_.restores)) return restore();
+  }
   if (dice_.chance(trouble_.drift)) return drift();
   if (dice_.chance(trouble_.offline)) return change_online();
   if (dice_.chance(trouble_.crashes)) return crash();
@@ -369,6 +375,63 @@ void Story::crash() {
   }
   if (dice_.chance(10)) world_.machine().reboot();
   world_.wait(std::chrono::milliseconds(dice_.roll(0, 60'000)));
+  world_.boot();
+}
+
+void Story::back_up() {
+  constexpr std::size_t kMost = 6;
+  if (backups_.size() == kMost) backups_.erase(backups_.begin() + dice_.roll(0, kMost - 1));
+  backups_.push_back(world_.machine().disk());
+}
+
+void Story::change_root() {
+  constexpr std::size_t kMost = 2;
+  Disk next{.checkpoint = node_->setup->empty.cpus};
+  const Disk last = world_.machine().disk();
+  if (roots_.size() == kMost || (!roots_.empty() && dice_.chance(50))) {
+    const int which = dice_.roll(0, static_cast<int>(roots_.size()) - 1);
+    next = std::exchange(roots_[static_cast<std::size_t>(which)], last);
+  } else {
+    roots_.push_back(last);
+  }
+  ++restores_.roots;
+  world_.machine().change_disk(
+      next, dice_.chance(50) ? PretendMachine::Manifests::kKept : PretendMachine::Manifests::kLost);
+}
+
+void Story::restore() {
+  world_.crash();
+  for (const ContainerRef& ref : running()) {
+    if (dice_.chance(10)) world_.end(ref, random_code());
+  }
+  restores_.running += running().size();
+  world_.wait(std::chrono::milliseconds(dice_.roll(0, 60'000)));
+  if (dice_.chance(20)) {
+    change_root();
+    return world_.boot();
+  }
+  Disk disk = world_.machine().disk();
+  const auto any_backup = [this]() -> const Disk& {
+    return backups_[static_cast<std::size_t>(dice_.roll(0, static_cast<int>(backups_.size()) - 1))];
+  };
+  if (!backups_.empty() && dice_.chance(60)) {
+    disk.checkpoint = any_backup().checkpoint;
+    ++restores_.checkpoints;
+  } else if (dice_.chance(30)) {
+    disk.checkpoint = node_->setup->empty.cpus;
+    ++restores_.lost;
+  }
+  if (!backups_.empty() && dice_.chance(50)) {
+    disk.records = any_backup().records;
+    ++restores_.records;
+  }
+  if (dice_.chance(20)) {
+    std::erase_if(disk.records, [this](const auto&) { return dice_.chance(50); });
+    ++restores_.lost;
+  }
+  world_.machine().change_disk(std::move(disk), dice_.chance(70)
+                                                    ? PretendMachine::Manifests::kKept
+                                                    : PretendMachine::Manifests::kLost);
   world_.boot();
 }
 

@@ -57,6 +57,7 @@ struct Trouble {
   int drift = 3;
   int offline = 1;
   int crashes = 1;
+  int restores = 0;  // files below the agent's root are changed while it is down
 };
 
 class Story {
@@ -81,6 +82,16 @@ class Story {
   // pods that somebody was told of and that are gone, pods that wait although they fit.
   std::vector<std::string> finish();
 
+  // How often what has become of the files below the root.
+  struct Restores {
+    std::uint64_t checkpoints = 0;  // put back as they were earlier
+    std::uint64_t records = 0;      // the same
+    std::uint64_t lost = 0;         // checkpoints or records
+    std::uint64_t roots = 0;        // the next agent had another root
+    std::uint64_t running = 0;      // containers that ran on meanwhile
+  };
+  const Restores& restores() const { return restores_; }
+
  private:
   struct Request {
     std::string uid;
@@ -103,6 +114,11 @@ class Story {
   void drift();
   void change_online();
   void crash();
+  // The files are copied, for a later restore().
+  void back_up();
+  // The agent ends, somebody changes the files below its root, and an agent starts.
+  void restore();
+  void change_root();
   // Somebody is to keep only CPUs that nobody can run on now.
   bool is_shrink_to_offline_cpus() const;
   std::vector<ContainerRef> running() const;
@@ -114,6 +130,9 @@ class Story {
   std::map<RequestId, Request> requests_{};
   int pods_made_ = 0;
   int edits_made_ = 0;
+  std::vector<Disk> backups_{};
+  std::vector<Disk> roots_{};  // but for the one that is in use
+  Restores restores_{};
 };
 
 }  // namespace corehold

@@ -25,6 +25,7 @@ struct LaneOf {
   ContainerRef operator()(const SetCpuset& effect) const { return effect.container; }
   ContainerRef operator()(const StartContainer& effect) const { return effect.container; }
   ContainerRef operator()(const SetSharedCpus&) const { return shell_lane("shared"); }
+  ContainerRef operator()(const Isolate&) const { return shell_lane("fence"); }
   ContainerRef operator()(const StopContainer& effect) const { return effect.container; }
   ContainerRef operator()(const RemoveContainer& effect) const { return effect.container; }
   ContainerRef operator()(const Observe&) const { return shell_lane("observe"); }
@@ -48,7 +49,24 @@ void World::boot(const ManagerRules& rules) {
   rules_ = &rules;
   machine_.change_agent(rules, now_);
   node_ = NodeState{.placing = {.bookings = *empty_}};
+  said_.clear();
   send(machine_.found());
+  if (machine_.is_restored()) check_said();
+}
+
+void World::check_said() {
+  for (const auto& [ref, container] : machine_.containers()) {
+    if (!container.running || container.own.empty()) continue;
+    const Holding* holding = node_.placing.bookings.cpus.find(ref);
+    if (holding != nullptr && container.own.is_subset_of(holding->assigned)) continue;
+    const PlacedContainer* placed = find_container(node_.placing, ref);
+    const bool is_entitled = placed == nullptr || placed->exclusive > 0;
+    if (is_entitled && !said_.contains(ref)) {
+      breaches_.push_back(fmt::format("{}/{} loses CPUs of {} and nobody says so", ref.pod,
+                                      ref.container, container.own.str()));
+    }
+    if (holding == nullptr) machine_.disown(ref);
+  }
 }
 
 void World::crash() {
@@ -86,10 +104,16 @@ void World::hand_on(Effect effect) {
       breaches_.push_back(fmt::format("request {} is answered twice", reply->request));
     }
   } else if (const auto* metric = std::get_if<CountMetric>(&effect)) {
-    if (metric->name == "corehold_told_after_taken_total") {
+    // Files that were put back say what an earlier agent has told.
+    if (metric->name == "corehold_told_after_taken_total" && !machine_.is_restored()) {
       breaches_.push_back("the agent itself has counted CPUs that were taken untold");
     }
-  } else if (!std::holds_alternative<EmitEvent>(effect)) {
+  } else if (const auto* event = std::get_if<EmitEvent>(&effect)) {
+    if (event->type == EmitEvent::Type::kWarning) said_.insert(event->about);
+  } else {
+    if (std::holds_alternative<SetSharedCpus>(effect)) {
+      machine_.set_members(node_.placing.pool.members);
+    }
     lanes_[std::visit(LaneOf{}, effect)].effects.push_back(std::move(effect));
   }
 }
@@ -276,6 +300,10 @@ std::vector<std::string> World::unsettled() const {
       checkpoint.shared != node_.placing.bookings.cpus.shared) {
     found.push_back("the checkpoint is not what was decided");
   }
+  if (rules_->fences && machine_.fence() != checkpoint.exclusive()) {
+    found.push_back(fmt::format("the rest of the machine is kept off CPUs {}, held are {}",
+                                machine_.fence().str(), checkpoint.exclusive().str()));
+  }
   for (const auto& [uid, containers] : checkpoint.pods) {
     const std::string phase =
         node_.running.pods.contains(uid) ? phase_of(node_.running.pods.at(uid)) : "gone";
@@ -299,6 +327,14 @@ std::vector<std::string> World::unsettled() const {
       }
     }
   }
+  for (std::string& each : misplaced()) found.push_back(std::move(each));
+  return found;
+}
+
+std::vector<std::string> World::misplaced() const {
+  std::vector<std::string> found;
+  const State& checkpoint = machine_.checkpoint();
+  if (!rules_->pins_cpus) return found;
   for (const auto& [ref, container] : machine_.containers()) {
     if (!container.running) continue;
     const Holding* holding = checkpoint.find(ref);

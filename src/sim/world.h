@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,6 +90,9 @@ class World {
   bool is_sound() const { return breaches_.empty() && machine_.breaches().empty(); }
   // Every promise broken so far, by the machine or in the manager's own books.
   std::vector<std::string> breaches() const;
+  // Containers that do not run where the checkpoint has them; none once everything has come to
+  // rest.
+  std::vector<std::string> misplaced() const;
   // What is not as it should be once everything has come to rest.
   std::vector<std::string> unsettled() const;
 
@@ -98,6 +102,8 @@ class World {
     std::deque<Command> results{};
   };
 
+  // Whoever does not keep the CPUs that it was put on has to be named by what the agent says.
+  void check_said();
   Command arrived(const ContainerRef& lane);
   void take(std::span<const Command> commands);
   void hand_on(Effect effect);
@@ -115,6 +121,7 @@ class World {
   std::map<ContainerRef, Lane> lanes_{};
   std::map<TimerKey, SteadyTime> timers_{};
   std::map<RequestId, Answer> answers_{};
+  std::set<ContainerRef> said_{};  // whom warnings of this agent were about
   std::uint64_t commands_ = 0;
   std::uint64_t effects_ = 0;
   std::uint64_t delays_ = 0;

@@ -30,7 +30,8 @@ Result<void> save_in_spare(const std::string& path, const std::string& bytes) {
   const Descriptor directory(
       ::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.is_open()) return file_error("open", directory_of(path), errno);
-  const Descriptor file(::open(spare.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  // O_NONBLOCK, here and below: a FIFO in its place is not waited for.
+  const Descriptor file(::open(spare.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.is_open()) return file_error("open", spare, errno);
   if (const int error = write_all(file.get(), bytes); error != 0) {
     return file_error("write", spare, error);
@@ -77,7 +78,7 @@ void keep_checkpoint_spare(const std::string& path) {
   struct stat checkpoint {};
   if (::stat(path.c_str(), &checkpoint) != 0) checkpoint.st_size = 0;
   const Descriptor file(::open(checkpoint_spare_path(path).c_str(),
-                               O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+                               O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   struct stat spare {};
   if (!file.is_open() || ::fstat(file.get(), &spare) != 0) return;
   const off_t wanted = std::max(kSmallestSpare, 2 * checkpoint.st_size);

@@ -16,9 +16,9 @@
 
 #include <fmt/format.h>
 
+#include "base/digest.h"
+#include "store/block_reserve.h"
 #include "store/database.h"
-#include "store/digest.h"
-#include "store/log_reserve.h"
 #include "store/store_ledger.h"
 #include "store/store_seal.h"
 #include "sys/clock.h"
@@ -33,11 +33,14 @@ namespace {
 constexpr const char* kSchemaVersion = "1";
 constexpr const char* kForgottenKept = "1000";
 
-// What is kept of the disk besides twice the largest record, which is written again when its
-// pod is deleted and when its end is saved.
+// What is kept of the disk for one transaction of a deletion, besides twice the largest record:
+// the record is written, and SQLite overwrites what it replaces or removes. Further transactions
+// have the same room, because the log can always be copied into the database, whose blocks are set
+// aside as well.
 constexpr std::uint64_t kReserve = std::uint64_t{512} << 10U;
-// What a transaction writes at most besides its records: the pages of the tables.
+// What a transaction of one record writes at most besides it: the pages of the tables.
 constexpr std::uint64_t kPages = std::uint64_t{64} << 10U;
+constexpr std::uint64_t kPageSize = 4096;  // of SQLite, by default
 
 std::string attempt_of(const StoredPod& pod) { return fmt::format("save pod {}", pod.uid); }
 std::string attempt_of(const ForgottenPod& pod) { return fmt::format("forget pod {}", pod.uid); }
@@ -71,6 +74,17 @@ std::uint64_t row_of(const StoredNote& note) { return digest_of({"note", note.ke
 off_t size_of_file(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? status.st_size : 0;
+}
+
+// SQLite would name the database, whichever of its files it is.
+Result<void> check_files(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    const std::string file = path + suffix;
+    struct stat status {};
+    if (::lstat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode)) continue;
+    return Error{Code::kIo, fmt::format("{} is not a regular file; take it away", file)};
+  }
+  return {};
 }
 
 Error lost(const std::string& path, const std::optional<StoreSeal>& seal) {
@@ -114,7 +128,8 @@ class PodStore::Tables {
     TRY(migrate());
     TRY(compile());
     reserve_.emplace(database_.path() + "-wal");
-    [[maybe_unused]] const auto kept = reserve_->ensure(reserve_size());
+    database_reserve_.emplace(database_.path());
+    [[maybe_unused]] const auto kept = keep_room_for(0);
     if (seal) synced_ = seal->boot == boot_id() ? seal->synced : ledger_.commits;
     seal_.emplace(SealWriter::open(store_seal_path(database_.path()), seal_of_now()));
     return {};
@@ -126,7 +141,7 @@ class PodStore::Tables {
     const std::uint64_t size = size_of(changes);
     largest_ = std::max(largest_, size);
     if (room == Room::kLeaveReserve) {
-      if (const auto kept = reserve_->ensure(reserve_size() + size + kPages); !kept) {
+      if (const auto kept = keep_room_for(size); !kept) {
         return wrap(fmt::format("{}: {}: the disk is full, and what is left is kept for deletions",
                                 database_.path(), attempt_of(changes)),
                     kept.error());
@@ -318,6 +333,7 @@ class PodStore::Tables {
                           "SET text = excluded.text"));
     save_ledger_ = TRY(database_.compile(kSaveLedger));
     load_ = TRY(database_.compile("SELECT uid, sequence, record FROM pods ORDER BY sequence, uid"));
+    page_count_ = TRY(database_.compile("PRAGMA page_count"));
     return {};
   }
 
@@ -424,6 +440,24 @@ class PodStore::Tables {
 
   std::uint64_t reserve_size() const { return kReserve + 2 * largest_; }
 
+  // Before a transaction of that size which must leave the reserve as it is: the log can grow by
+  // it, and the database when the log is copied.
+  Result<void> keep_room_for(std::uint64_t size) {
+    // Records are in pages of their own, each with a few bytes of its own.
+    const std::uint64_t grown = size + size / 16 + kPages;
+    TRY(reserve_->ensure(reserve_size() + grown));
+    return database_reserve_->ensure_size(TRY(pages()) * kPageSize + grown + kReserve);
+  }
+
+  // Of the database, when the log has been copied into it.
+  Result<std::uint64_t> pages() {
+    std::uint64_t count = 0;
+    while (TRY(database_.step(page_count_, "count the pages"))) {
+      count = static_cast<std::uint64_t>(page_count_.number(0));
+    }
+    return count;
+  }
+
   StoreSeal seal_of_now() const {
     return {.identity = ledger_.identity,
             .boot = boot_id(),
@@ -432,7 +466,9 @@ class PodStore::Tables {
   }
 
   Database database_;
-  std::optional<LogReserve> reserve_{};  // once the database is known to be sound
+  // Once the database is known to be sound.
+  std::optional<BlockReserve> reserve_{};           // of the log
+  std::optional<BlockReserve> database_reserve_{};  // for what is in the log
   StoreLedger ledger_{};
   std::optional<SealWriter> seal_{};
   std::uint64_t synced_ = 0;   // the transactions that survive a power cut
@@ -447,6 +483,7 @@ class PodStore::Tables {
   Statement note_{};
   Statement save_note_{};
   Statement save_ledger_{};
+  Statement page_count_{};
 };
 
 PodStore::PodStore(std::unique_ptr<Tables> tables) : tables_(std::move(tables)) {}
@@ -455,9 +492,10 @@ PodStore& PodStore::operator=(PodStore&&) noexcept = default;
 PodStore::~PodStore() = default;
 
 Result<PodStore> PodStore::open(const std::string& path) {
+  TRY(check_files(path));
   const std::optional<StoreSeal> seal = TRY(read_seal(store_seal_path(path)));
-  // SQLite would make a new database, and remove the log.
-  const bool is_new = size_of_file(path) == 0;
+  // SQLite would make a new database, and remove the log. A file of one byte is empty to SQLite.
+  const bool is_new = size_of_file(path) <= 1;
   if (is_new && (seal || size_of_file(path + "-wal") > 0)) return lost(path, seal);
   {
     // SQLite takes the mode of the others from this file.

@@ -7,7 +7,7 @@
 //
 // A database that has lost anything is not opened: a digest of all rows is saved with each
 // transaction (store_ledger.h), and their number also beside the database (store_seal.h). Part of
-// the disk is kept for changes that may not fail for want of room (log_reserve.h).
+// the disk is kept for changes that may not fail for want of room (block_reserve.h).
 #pragma once
 
 #include <cstdint>

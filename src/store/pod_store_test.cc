@@ -304,8 +304,11 @@ TEST_F(PodStoreLoss, OfTheWholeFileIsNoticed) {
     PodStore store = open();
     ASSERT_TRUE(store.save({.uid = "a", .sequence = 1, .record = "x"}));
   }
-  fs::resize_file(path(), 0);
-  expect_refused(path(), "is empty, but 1 changes have been saved in it");
+  // SQLite takes a file of one byte for an empty one, too, and removes the log.
+  for (const std::uintmax_t size : {1U, 0U}) {
+    fs::resize_file(path(), size);
+    expect_refused(path(), "is empty, but 1 changes have been saved in it");
+  }
   fs::remove(path());
   expect_refused(path(), "is missing, but 1 changes have been saved in it");
 }
@@ -459,6 +462,18 @@ TEST_F(PodStoreTest, NamesTheFileAndTheReasonWhenItCannotBeOpened) {
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, Code::kIo);
   EXPECT_EQ(store.error().message, fmt::format("open {}/missing/store.db: ENOENT", directory_));
+}
+
+TEST_F(PodStoreTest, NamesTheFileOfItsOwnThatIsNoFile) {
+  open();
+  for (const char* suffix : {"-wal", "-shm"}) {
+    fs::remove(path() + suffix);
+    fs::create_directory(path() + suffix);
+    const auto opened = PodStore::open(path());
+    ASSERT_FALSE(opened) << suffix;
+    EXPECT_EQ(opened.error().message, path() + suffix + " is not a regular file; take it away");
+    fs::remove(path() + suffix);
+  }
 }
 
 }  // namespace

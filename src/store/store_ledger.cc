@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "store/digest.h"
+#include "base/digest.h"
 
 namespace corehold {
 

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "store/digest.h"
+#include "base/digest.h"
 #include "sys/file/file.h"
 
 namespace corehold {
@@ -92,7 +92,7 @@ SealWriter SealWriter::open(const std::string& path, const StoreSeal& seal) {
     // Without the file the store is as safe as its database alone; the next start tries again.
     if (!write_file_atomically(path, content)) return writer;
   }
-  writer.file_.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  writer.file_.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   return writer;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/worker_lanes.h"
 
-#include <chrono>
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Work that hangs keeps its thread; the others go on with the rest.
-constexpr std::size_t kMostThreads = 32;
+using SteadyClock = std::chrono::steady_clock;
+
 constexpr std::size_t kMostIdle = 2;
 constexpr std::chrono::seconds kPatience{2};
 
@@ -40,6 +40,7 @@ struct WorkerLanes::State {
   struct Lane {
     std::deque<Task> tasks{};
     bool is_held = false;  // by a thread, which works on the first task
+    SteadyClock::time_point since{};
   };
 
   explicit State(asio::io_context& the_loop) : loop(&the_loop) {}
@@ -53,15 +54,25 @@ struct WorkerLanes::State {
   std::deque<std::string> ready{};
   std::size_t threads = 0;
   std::size_t idle = 0;
+  std::size_t starting = 0;  // threads that have not looked for a lane yet
   // Keeps the loop running while there is anything to be done.
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> busy{};
 
+  std::size_t hung(std::chrono::milliseconds patience) const;
   void serve();
   void work_on(const std::string& name, std::unique_lock<std::mutex>& held);
 };
 
+std::size_t WorkerLanes::State::hung(std::chrono::milliseconds patience) const {
+  const auto latest = SteadyClock::now() - patience;
+  return static_cast<std::size_t>(std::count_if(lanes.begin(), lanes.end(), [&](const auto& one) {
+    return one.second.is_held && one.second.since <= latest;
+  }));
+}
+
 void WorkerLanes::State::serve() {
   std::unique_lock<std::mutex> held(lock);
+  --starting;
   while (true) {
     if (!ready.empty()) {
       const std::string name = std::move(ready.front());
@@ -82,6 +93,7 @@ void WorkerLanes::State::serve() {
 void WorkerLanes::State::work_on(const std::string& name, std::unique_lock<std::mutex>& held) {
   Lane& lane = lanes.at(name);  // stays where it is until it is erased below, or all are
   lane.is_held = true;
+  lane.since = SteadyClock::now();
   std::function<void()> work = std::move(lane.tasks.front().work);
   held.unlock();
   work();
@@ -103,7 +115,8 @@ void WorkerLanes::State::work_on(const std::string& name, std::unique_lock<std::
   if (lanes.empty()) busy.reset();
 }
 
-WorkerLanes::WorkerLanes(asio::io_context& loop) : state_(std::make_shared<State>(loop)) {}
+WorkerLanes::WorkerLanes(asio::io_context& loop, const WorkerLimits& limits)
+    : state_(std::make_shared<State>(loop)), limits_(limits), look_again_(loop) {}
 
 WorkerLanes::~WorkerLanes() {
   // Go without the lock: they may hold anything.
@@ -129,26 +142,47 @@ void WorkerLanes::run(const std::string& lane, std::function<void()> work,
   own.tasks.push_back({.work = std::move(work), .done = std::move(done)});
   if (own.is_held || own.tasks.size() > 1) return;
   state.ready.push_back(lane);
-  if (state.idle >= state.ready.size()) {
-    state.changed.notify_one();
+  state.changed.notify_one();
+  add_threads();
+  if (state.threads > 0) return;
+  state.ready.pop_back();
+  state.work_on(lane, held);
+}
+
+// A thread for each lane that is ready, as far as there may be more; looks again later for those
+// that have none.
+void WorkerLanes::add_threads() {
+  State& state = *state_;
+  while (state.ready.size() > state.idle + state.starting) {
+    const bool may_add = state.threads < limits_.threads + state.hung(limits_.patience);
+    if (may_add && add_thread()) continue;
+    if (std::exchange(looks_again_, true)) return;
+    look_again_.expires_after(limits_.patience);
+    look_again_.async_wait([this, shared = state_](boost::system::error_code error) {
+      const std::unique_lock<std::mutex> held(shared->lock);
+      if (error || shared->loop == nullptr) return;  // the lanes may have gone
+      looks_again_ = false;
+      add_threads();
+    });
     return;
   }
-  if (state.threads >= kMostThreads) return;
+}
+
+bool WorkerLanes::add_thread() {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are left to other threads
+  bool is_made = true;
   try {
     std::thread([shared = state_] { shared->serve(); }).detach();
-    ++state.threads;
+    ++state_->threads;
+    ++state_->starting;
   } catch (const std::exception&) {
-    // With a thread there is, this waits for it.
-    if (state.threads == 0) {
-      state.ready.pop_back();
-      state.work_on(lane, held);
-    }
+    is_made = false;
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return is_made;
 }
 
 }  // namespace corehold

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/worker_lanes.h"
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <future>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace corehold {
@@ -84,6 +88,60 @@ TEST_F(WorkerLanesTest, ALaneThatHangsHoldsUpOnlyItself) {
   }
   loop_.run();
   EXPECT_EQ(done, (std::vector<std::string>{"hung", "behind it"}));
+}
+
+// More of them than there are threads, some before the others are given work and some after.
+TEST_F(WorkerLanesTest, LanesThatHangDoNotKeepOthersFromTheirThreads) {
+  constexpr int kHung = 10;
+  lanes_.emplace(loop_, WorkerLimits{.threads = 2, .patience = std::chrono::milliseconds(1)});
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  int hung = 0;
+  int healthy = 0;
+  const auto hang = [&](int lane) {
+    lanes_->run(
+        fmt::format("hung {}", lane), [released] { released.wait(); }, [&] { ++hung; });
+  };
+  for (int lane = 0; lane < kHung; ++lane) hang(lane);
+  std::function<void()> again = [&] {
+    EXPECT_EQ(hung, 0);
+    if (++healthy == 2 * kHung) return release.set_value();
+    hang(kHung + healthy);
+    lanes_->run(
+        "healthy", [] {}, again);
+  };
+  lanes_->run(
+      "healthy", [] {}, again);
+  loop_.run();
+  EXPECT_EQ(healthy, 2 * kHung);
+  EXPECT_EQ(hung, kHung + 2 * kHung - 1);
+}
+
+TEST_F(WorkerLanesTest, WorksOnNoMoreLanesAtOnceThanItMay) {
+  lanes_.emplace(loop_, WorkerLimits{.threads = 3, .patience = std::chrono::hours(1)});
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::atomic<int> at_work = 0;
+  std::atomic<int> most = 0;
+  int left = 50;
+  for (int lane = 0; lane < 50; ++lane) {
+    lanes_->run(
+        std::to_string(lane),
+        [&at_work, &most, released] {
+          const int now = ++at_work;
+          for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+          }
+          released.wait();
+          --at_work;
+        },
+        [&] {
+          if (--left == 0) lanes_.reset();  // and what it waits for
+        });
+  }
+  release.set_value();
+  loop_.run();
+  EXPECT_EQ(left, 0);
+  EXPECT_LE(most, 3);
 }
 
 TEST_F(WorkerLanesTest, WorkThatHangsDoesNotKeepItFromGoing) {

@@ -224,10 +224,10 @@ class FollowCpus(unittest.TestCase):
         process = self.start("--no-pin", "--busy")
         self.line(process)
         process.terminate()
-        self.assertEqual(process.wait(timeout=20), 0)
+        self.assertEqual(process.wait(timeout=300), 0)
 
     def test_says_how_it_is_used(self):
-        done = subprocess.run([PROGRAM, "--what"], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run([PROGRAM, "--what"], capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(done.stderr, "usage: follow_cpus [--no-pin] [--busy] [FILE]\n")
 

@@ -12,6 +12,15 @@ from node import (NodeTest, allowed_cpus, eventually, online_cpus, parse_cpus, p
 SLEEP = ["sleep", "1000"]
 
 
+FIFO = ["chrt", "-f", "50"]
+
+
+def require_real_time(test):
+    """Nothing is to be had inside a container that this test may not have outside."""
+    if subprocess.run([*FIFO, "true"], check=False, capture_output=True).returncode != 0:
+        test.skipTest("real-time scheduling is refused outside of containers as well")
+
+
 def last_line(text):
     return text.strip().splitlines()[-1]
 
@@ -56,6 +65,17 @@ class ARun(NodeTest):
             self.assertEqual(run.returncode, code, command)
         eventually(lambda: not self.node.pods(), "no pod is left")
         self.check_books()
+
+    def test_may_use_real_time_scheduling_as_outside(self):
+        require_real_time(self)
+        corehold = [self.node.binary, "run", "--root", self.node.root, "--cpus", "1", "--"]
+        for command in ([*corehold, *FIFO, "chrt", "-p", "0"],
+                        # A client that has real-time scheduling hands it on.
+                        [*FIFO, *corehold, "chrt", "-p", "0"]):
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=300, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("SCHED_FIFO", done.stdout)
 
     def test_passes_standard_input_and_environment_through(self):
         run = self.node.run("--cpus", "1", "--", "sh", "-c", "read x; echo $x $GREETING; pwd",
@@ -212,6 +232,25 @@ class APod(NodeTest):
         eventually(lambda: parse_cpus(self.node.cpus()["shared"]) == online_cpus(), "CPUs are back")
         code, out, _ = self.node.command("logs", "short")
         self.assertEqual((code, sorted(out.split())), (0, ["err", "out"]))
+
+    def test_may_use_real_time_scheduling_as_outside_beside_others_that_do(self):
+        require_real_time(self)
+        command = [*FIFO, *SLEEP]
+        for name, cpus in (("first", 1), ("second", None), ("third", None)):
+            self.node.create(pod(name, command, cpus=cpus))
+        for name in ("first", "second", "third"):
+            uid = self.node.running(name)
+            eventually(lambda u=uid: [os.sched_getscheduler(pid) for pid in self.node.pids(u)] ==
+                       [os.SCHED_FIFO], f"{name} has real-time scheduling")
+            self.assertEqual(self.node.restarts(name), 0)
+        # The other containers' share comes back.
+        for name in ("second", "third", "first"):
+            self.node.delete(name, grace=0)
+            self.node.gone(name)
+        self.node.create(pod("again", command, cpus=1))
+        uid = self.node.running("again")
+        eventually(lambda: [os.sched_getscheduler(pid) for pid in self.node.pids(uid)] ==
+                   [os.SCHED_FIFO], "it has real-time scheduling")
 
     def test_is_asked_to_stop_and_then_killed(self):
         stubborn = ["sh", "-c", "trap 'echo asked' TERM; while true; do sleep 0.05; done"]

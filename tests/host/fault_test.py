@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong around a node: drift, kills, full and read-only disks, a second agent."""
 import os
+import resource
 import signal
 import subprocess
 import unittest
@@ -19,6 +20,35 @@ def write(path, text):
 
 def drift_repairs(node):
     return sum(event.get("count", 1) for event in node.events("CpusetDriftRepaired"))
+
+
+class WhatTheCallerLeft(NodeTest):
+    def test_blocked_signals_do_not_keep_the_agent_from_ending(self):
+        everything = set(range(1, signal.NSIG)) - {signal.SIGKILL, signal.SIGSTOP}
+        self.node.start(before_exec=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, everything))
+        self.assertEqual(self.node.stop(), 0)
+
+    def test_a_limit_on_the_size_of_files_is_a_refusal_and_no_death(self):
+        self.node.start()
+        limits = resource.prlimit(self.node.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.node.process.pid, resource.RLIMIT_FSIZE, (0, limits[1]))
+        with self.assertRaises(Refused):
+            self.node.create(pod("large", SLEEP))
+        resource.prlimit(self.node.process.pid, resource.RLIMIT_FSIZE, limits)
+        self.node.create(pod("small", SLEEP))
+        self.node.running("small")
+
+    def test_few_open_files_keep_containers_from_starting_and_nobody_from_being_answered(self):
+        few = 80
+        self.node.start(before_exec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
+        names = [f"p{number}" for number in range(30)]
+        for name in names:
+            self.node.create(pod(name, SLEEP))
+        told = eventually(lambda: self.node.events("FailedStart"), "a container has no room")
+        self.assertIn("too many open files: it may have 80", told[0]["message"])
+        for name in names:
+            self.node.delete(name, grace=0)
+        eventually(lambda: not self.node.pods(), "all pods are gone")
 
 
 class Drift(NodeTest):
@@ -200,7 +230,8 @@ class ADisk(NodeTest):
         eventually(self.is_full, "the disk is full")
         self.node.delete("filler")
         self.node.gone("filler")
-        self.assertFalse(os.path.exists(os.path.join(self.node.root, "volumes", uid)))
+        eventually(lambda: not os.path.exists(os.path.join(self.node.root, "volumes", uid)),
+                   "its files are removed, beside the loop")
         self.node.create(pod("next", SLEEP, cpus=1))
         self.node.running("next")
         self.check_books()

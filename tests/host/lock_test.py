@@ -85,7 +85,7 @@ class TheLocks(NodeTest):
     def refused(self):
         done = subprocess.run([BINARY, "agent", "--config", self.node.config, "--root",
                                os.path.join(self.node.base, "other")],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 1, done.stderr)
         return done.stderr
 

@@ -187,17 +187,18 @@ class Node:
 
     # The agent's life.
 
-    def launch(self, *arguments):
+    def launch(self, *arguments, before_exec=None):
         """Starts the agent and does not wait for it."""
         command = [self.binary, "agent", "--config", self.config, "--root", self.root,
                    "--log-level", "debug", *arguments]
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(command, env={**os.environ, **AGENT_OPTIONS},
                                             stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, start_new_session=True)
+                                            stderr=log, start_new_session=True,
+                                            preexec_fn=before_exec)
 
-    def start(self, *arguments):
-        self.launch(*arguments)
+    def start(self, *arguments, **options):
+        self.launch(*arguments, **options)
         eventually(self.is_ready, "the agent is ready")
 
     def is_ready(self):
@@ -322,7 +323,14 @@ class Node:
 
     def command(self, *arguments):
         """Any client command; (exit code, standard output, standard error)."""
-        done = subprocess.run([self.binary, arguments[0], "--root", self.root, *arguments[1:]],
+        done = subprocess.run([self.binary, *arguments, "--root", self.root],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=DEADLINE, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def isolation(self, action, *arguments):
+        """corehold isolation ACTION; (exit code, standard output, standard error)."""
+        done = subprocess.run([self.binary, "isolation", action, "--root", self.root, *arguments],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=DEADLINE, check=False)
         return done.returncode, done.stdout, done.stderr
@@ -347,7 +355,7 @@ class Node:
                 self.start()
             for item in self.pods():
                 self.delete(item["metadata"]["name"], grace=0)
-            eventually(lambda: not self.pods(), "all pods are gone", 20)
+            eventually(lambda: not self.pods(), "all pods are gone")
         except (AssertionError, OSError, Refused, http.client.HTTPException) as trouble:
             print(f"cleaning up: {trouble}", file=sys.stderr)
         if self.runs():
@@ -355,6 +363,18 @@ class Node:
                 self.stop()
             except subprocess.TimeoutExpired:
                 self.kill()
+        self.release()
+
+    def release(self):
+        """Lets everybody else back on all CPUs. Never raises."""
+        if not os.path.exists(os.path.join(self.root, "isolation.json")):
+            return
+        try:
+            code, _, err = self.isolation("release")
+            if code != 0:
+                print(f"cleaning up: isolation release: {err}", file=sys.stderr)
+        except (OSError, subprocess.SubprocessError) as trouble:
+            print(f"cleaning up: {trouble}", file=sys.stderr)
 
     def leftovers(self):
         """What is still on the machine, as lines; empty when all is clean."""
@@ -362,6 +382,8 @@ class Node:
         with open("/proc/self/mounts", encoding="utf-8") as file:
             found += [f"mount {line.split()[1]}" for line in file if self.base in line]
         found += [f"process {pid}" for pid in processes_with(self.base)]
+        found += [f"cgroup {directory}" for directory in
+                  glob.glob("/sys/fs/cgroup/*/corehold-system")]
         found += [f"cgroup {directory}" for directory in our_cgroups()
                   if os.path.basename(directory) != "corehold"]
         return found
@@ -373,6 +395,7 @@ class Node:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+        self.release()
         for directory in our_cgroups():
             try:
                 with open(os.path.join(directory, "cgroup.procs"), encoding="ascii") as file:

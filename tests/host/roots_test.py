@@ -111,18 +111,46 @@ class OneMachine(NodeTest):
             shutil.rmtree(node.root, ignore_errors=True)
             shutil.copytree(node.root + ".backup", node.root, symlinks=True)
 
+    def restore_part(self, node, dice):
+        """The store, the checkpoint or the records of containers alone, as they were."""
+        backup = node.root + ".backup"
+        if not os.path.isdir(backup) or not os.path.isdir(node.root):
+            return
+        part = dice.choice(["containers", "cpu_manager_state", "store.db"])
+        for name in os.listdir(node.root):
+            if name.startswith(part):
+                path = os.path.join(node.root, name)
+                if os.path.isdir(path):
+                    shutil.rmtree(path)
+                else:
+                    os.remove(path)
+        for name in os.listdir(backup):
+            if not name.startswith(part):
+                continue
+            path = os.path.join(backup, name)
+            if os.path.isdir(path):
+                shutil.copytree(path, os.path.join(node.root, name), symlinks=True)
+            else:
+                shutil.copy2(path, os.path.join(node.root, name))
+
     # What an agent does while it runs.
 
     def starts(self, node):
         """False: it was refused, with the processes that it named ended since."""
         node.launch()
-        eventually(lambda: node.process.poll() is not None or self.answers(node),
-                   "the agent is ready or has ended")
-        if node.process.poll() is None:
+        said = self.refusal(node)
+        if said is None:
             return True
-        self.assertEqual(node.process.returncode, 1, node.log()[-3000:])
-        said = node.log().rstrip().splitlines()[-1]
+        self.check()
+        self.assertIn(node.root, said)
         named = re.search(r"kill -KILL ([0-9 ]+)", said)
+        if "--recover" in said and (named is None or self.dice.random() < 0.7):
+            node.launch("--recover")
+            said = self.refusal(node)
+            if said is None:
+                self.recovered += 1
+                return True
+            named = re.search(r"kill -KILL ([0-9 ]+)", said)
         self.assertIsNotNone(named, said)
         pids = [int(number) for number in named.group(1).split()]
         living = [pid for group in containers_of_machine().values() for pid in group]
@@ -132,6 +160,15 @@ class OneMachine(NodeTest):
         eventually(lambda: not set(pids) & {
             pid for group in containers_of_machine().values() for pid in group}, "they have ended")
         return False
+
+    def refusal(self, node):
+        """The last line of an agent that does not start; None: it is ready."""
+        eventually(lambda: node.process.poll() is not None or self.answers(node),
+                   "the agent is ready or has ended")
+        if node.process.poll() is None:
+            return None
+        self.assertEqual(node.process.returncode, 1, node.log()[-3000:])
+        return node.log().rstrip().splitlines()[-1]
 
     @staticmethod
     def answers(node):
@@ -165,12 +202,13 @@ class OneMachine(NodeTest):
 
     def test_never_gives_a_cpu_twice_whatever_happens_to_roots(self):
         print(f"seed {SEED}, {STEPS} steps", flush=True)
-        dice = random.Random(SEED)
+        dice = self.dice = random.Random(SEED)
+        self.recovered = 0
         started = refused = 0
         for _ in range(STEPS):
             node = dice.choice(self.nodes)
             if dice.random() < 0.5:
-                dice.choice([self.lose, self.back_up, self.restore])(node, dice)
+                dice.choice([self.lose, self.back_up, self.restore, self.restore_part])(node, dice)
                 continue
             if not self.starts(node):
                 refused += 1
@@ -182,7 +220,8 @@ class OneMachine(NodeTest):
             else:
                 self.assertEqual(node.stop(), 0)
             self.check()
-        print(f"{started} agents started, {refused} were refused", flush=True)
+        print(f"{started} agents started, {self.recovered} of them with --recover, {refused} were "
+              "refused", flush=True)
 
     def test_names_the_root_of_what_runs(self):
         first, second = self.nodes

@@ -93,7 +93,7 @@ class GuestNode:
         if kind is not None:
             print("--- the agent's log, and what runs")
             try:
-                print(self.guest.sh(f"tail -n 40 {self.log}; ps -o pid,ppid,args | grep -v '\\['"))
+                print(self.guest.sh(f"tail -n 40 {self.log}; {self.guest.all_processes} pid,ppid,args | grep -v '\\['"))
             except Failed as failed:  # the first failure is the one to see
                 print(failed)
             return
@@ -235,8 +235,8 @@ class GuestNode:
     def check_nothing_left(self):
         """REQUIRES: no pods, and the agent has ended."""
         left = self.guest.sh(
-            "ps -o pid,ppid,args | grep -e 'corehold' -e 'sleep 1' | grep -v grep;"
-            " find /sys/fs/cgroup -mindepth 1 -type d; grep corehold /proc/mounts",
+            f"{self.guest.all_processes} pid,ppid,args | grep -e 'corehold' -e 'sleep 1' | grep -v grep;"
+            f" find /sys/fs/cgroup {self.guest.cgroups_left} -type d; grep corehold /proc/mounts",
             check=False,
         )
         assert left.strip() == "", f"left behind:\n{left}"

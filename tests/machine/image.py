@@ -5,6 +5,7 @@ Everything is kept in one cache folder under a name that says what went into it,
 second run makes nothing again and a changed program is never missed.
 """
 import hashlib
+import lzma
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+# What a disk, an overlay and a network need; what a kernel has built in is not among its modules.
 MODULES = (
     "drivers/virtio/virtio",
     "drivers/virtio/virtio_ring",
@@ -20,7 +22,10 @@ MODULES = (
     "drivers/virtio/virtio_pci_legacy_dev",
     "drivers/virtio/virtio_pci",
     "drivers/block/virtio_blk",
+    "drivers/net/net_failover",
+    "drivers/net/virtio_net",
     "fs/overlayfs/overlay",
+    "net/core/failover",
 )
 # Program, and the Debian package that has it.
 NEEDED = (
@@ -32,6 +37,11 @@ NEEDED = (
     ("dpkg", "dpkg"),
 )
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
+SUITE = "bookworm"
+# Debian's suites that guests have kernels of, and how their versions begin.
+KERNELS = {"bookworm": "6.1.", "trixie": "6.12.", "forky": "7."}
+SOURCES = (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list"))
+KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 DISK_SIZE = "256M"  # the saved guest knows it, so it does not depend on the content
 
 
@@ -54,6 +64,9 @@ def check_programs():
     linked = subprocess.run(["ldd", program("busybox")], capture_output=True, text=True)
     if linked.returncode == 0 and "=>" in linked.stdout:
         raise Missing("package busybox-static is not installed (busybox needs libraries)")
+
+
+ANY_DIGEST = "?" * 16
 
 
 def digest(*parts):
@@ -81,40 +94,93 @@ def keep_only(cache, pattern, kept):
             path.unlink()
 
 
-def kernel(cache):
-    """The folder with the extracted kernel package, downloaded once with the machine's apt."""
-    folder = cache / "kernel"
+def mirror():
+    """The URI of the machine's own apt; never written down."""
+    for path in SOURCES:
+        if path.exists():
+            found = re.search(r"^(?:URIs:|deb(?: \[.*?\])?) *(\S+)", path.read_text(), re.MULTILINE)
+            if found:
+                return found.group(1)
+    raise Missing("this machine's apt names no Debian mirror")
+
+
+def apt_of(suite, scratch):
+    """The environment in which apt knows this suite alone; nothing of the machine's is touched.
+
+    A suite that is still being made may have a list that is older than it says it is valid; its
+    signature is checked all the same.
+    """
+    top = Path(scratch) / "apt"
+    for folder in ("etc/sources.list.d", "etc/apt.conf.d", "etc/preferences.d",
+                   "state/lists/partial", "cache/archives/partial"):
+        (top / folder).mkdir(parents=True)
+    (top / "status").write_text("")
+    (top / "etc/sources.list").write_text(f"deb [signed-by={KEYS}] {mirror()} {suite} main\n")
+    settings = {
+        "Dir::Etc": top / "etc", "Dir::State": top / "state", "Dir::State::status": top / "status",
+        "Dir::Cache": top / "cache", "APT::Sandbox::User": "root", "Acquire::Languages": "none",
+        "Acquire::Check-Valid-Until": "false",
+    }  # fmt: skip
+    (top / "apt.conf").write_text("".join(f'{key} "{value}";\n' for key, value in settings.items()))
+    return {**os.environ, "APT_CONFIG": str(top / "apt.conf")}
+
+
+def kernel_packages(environment):
+    """Names of those that have the kernel and its modules: one, or in newer suites two."""
+    def dependencies(package):
+        said = run("apt-cache", "depends", "--important", package, env=environment)
+        return re.findall(r"Depends: (linux-\S+-cloud-amd64)", said)
+
+    (name,) = [found for found in dependencies(KERNEL_PACKAGE) if found.startswith("linux-image-")]
+    parts = [found for found in dependencies(name)
+             if re.match(r"linux-(binary|modules)-\d", found)]
+    return parts or [name]
+
+
+def kernel(cache, suite=SUITE):
+    """The folder with the extracted kernel packages, downloaded once with the machine's apt."""
+    folder = cache / ("kernel" if suite == SUITE else f"kernel-{suite}")
     if folder.is_dir():
         return folder
-    try:
-        wanted = run("apt-cache", "depends", "--important", KERNEL_PACKAGE)
-        name = re.search(r"Depends: (linux-image-\S+-cloud-amd64)", wanted).group(1)
-    except (OSError, RuntimeError, AttributeError) as error:
-        raise Missing(f"package {KERNEL_PACKAGE} is not known here (apt-get update?)") from error
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         try:
-            run("apt-get", "-q", "download", name, cwd=scratch)
+            environment = os.environ if suite == SUITE else apt_of(suite, scratch)
+            if suite != SUITE:
+                run("apt-get", "-qq", "update", env=environment)
+            names = kernel_packages(environment)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise Missing(
+                f"package {KERNEL_PACKAGE} of {suite} is not known here (apt-get update?): {error}"
+            ) from error
+        try:
+            run("apt-get", "-q", "download", *names, cwd=scratch, env=environment)
         except (OSError, RuntimeError) as error:
-            raise Missing(f"package {name} cannot be downloaded: {error}") from error
-        (package,) = Path(scratch).glob("*.deb")
-        run(program("dpkg"), "-x", package, f"{scratch}/root")
+            raise Missing(f"package {names[0]} cannot be downloaded: {error}") from error
+        for package in Path(scratch).glob("*.deb"):
+            run(program("dpkg"), "-x", package, f"{scratch}/root")
         os.rename(f"{scratch}/root", folder)
     return folder
 
 
 def vmlinuz(folder):
-    (path,) = (folder / "boot").glob("vmlinuz-*")
+    (path,) = [*folder.glob("boot/vmlinuz-*"), *folder.glob("usr/lib/modules/*/vmlinuz")]
     return path
 
 
+def modules(kernel_folder):
+    """Those of MODULES that are not built in; newer suites pack them."""
+    (top,) = [*kernel_folder.glob("lib/modules/*"), *kernel_folder.glob("usr/lib/modules/*")]
+    found = [top / "kernel" / f"{module}{ending}" for module in MODULES for ending in (".ko", ".ko.xz")]
+    return [path for path in found if path.exists()]
+
+
 def initramfs(cache, kernel_folder, init):
-    (modules,) = (kernel_folder / "lib" / "modules").iterdir()
-    parts = [modules / "kernel" / f"{module}.ko" for module in MODULES]
+    parts = modules(kernel_folder)
     busybox = Path(program("busybox"))
-    made = cache / f"initramfs-{digest(init, busybox, *parts)}.cpio"
+    made = cache / f"initramfs-{kernel_folder.name}-{digest(init, busybox, *parts)}.cpio"
     if made.exists():
         return made
-    keep_only(cache, "initramfs-*", made)
+    keep_only(cache, f"initramfs-{kernel_folder.name}-{ANY_DIGEST}.cpio", made)
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         root = Path(scratch) / "root"
         for folder in ("bin", "dev", "modules", "new", "proc", "sys"):
@@ -123,7 +189,9 @@ def initramfs(cache, kernel_folder, init):
         shutil.copy(init, root / "init")
         os.chmod(root / "init", 0o755)
         for part in parts:
-            shutil.copy(part, root / "modules")
+            data = part.read_bytes()
+            data = lzma.decompress(data) if part.suffix == ".xz" else data
+            (root / "modules" / part.name.removesuffix(".xz")).write_bytes(data)
         names = "\n".join(sorted(str(p.relative_to(root)) for p in root.rglob("*")))
         packed = Path(scratch) / "packed"
         run(program("cpio"), "-o", "-H", "newc", "--quiet", "-F", packed, input=names, cwd=root)

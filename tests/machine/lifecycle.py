@@ -143,7 +143,8 @@ def restart_16(guest):
 
 
 def upgrade_16(guest):
-    """Version 0.1 had all containers below `pods`, with CPUs of their own and no record of where.
+    """Version 0.1 had all containers below `pods`, with CPUs of their own and no record of where,
+    and its records had no digest.
 
     They stay there, and move with the pool all the same.
     """
@@ -171,8 +172,8 @@ def upgrade_16(guest):
             rmdir shared/{uid}/c0 shared/{uid}
             L={node.root}/containers/{uid}/c0/launch.json
             grep -q '"cgroup":"shared' $L
-            sed -i 's/,"cgroup":"[^"]*"//' $L
-            ! grep -q '"cgroup":"' $L)"""
+            sed -i 's/,"cgroup":"[^"]*"//; s/,"digest":"[^"]*"//' $L
+            ! grep -q -e '"cgroup":"' -e '"digest":"' $L)"""
         )
         before = processes(node)
         node.start()

@@ -16,20 +16,37 @@ import traceback
 sys.dont_write_bytecode = True
 
 import boot  # noqa: E402
+import churn  # noqa: E402
 import delay  # noqa: E402
+import fence  # noqa: E402
 import hotplug  # noqa: E402
 import image  # noqa: E402
+import interrupts  # noqa: E402
+import kernels  # noqa: E402
 import leak  # noqa: E402
 import lifecycle  # noqa: E402
+import partition  # noqa: E402
 import policies  # noqa: E402
 import resize  # noqa: E402
+import restore  # noqa: E402
 import story  # noqa: E402
+import systemd_guest  # noqa: E402
 import told  # noqa: E402
-from guest import Failed, Guest  # noqa: E402
+from guest import Crashed, Failed, Guest  # noqa: E402
 
 SKIPPED = 77
 TESTS = {**boot.TESTS, **policies.TESTS, **hotplug.TESTS, **lifecycle.TESTS, **leak.TESTS,
-         **resize.TESTS, **story.TESTS, **told.TESTS, **delay.TESTS}
+         **resize.TESTS, **story.TESTS, **told.TESTS, **delay.TESTS, **churn.TESTS, **fence.TESTS,
+         **kernels.TESTS, **partition.TESTS, **restore.TESTS,
+         **interrupts.TESTS}
+
+
+def run(guest, test, began):
+    """Seconds of CPU."""
+    with guest:
+        print(f"guest up after {time.monotonic() - began:.1f} s", flush=True)
+        test(guest)
+        return guest.seconds_used()
 
 
 def main():
@@ -38,14 +55,22 @@ def main():
     parser.add_argument("--program", action="append", required=True)
     parser.add_argument("test", choices=sorted(TESTS))
     arguments = parser.parse_args()
-    shape, test = TESTS[arguments.test]
+    shape, test, *options = TESTS[arguments.test]
     began = time.monotonic()
-    guest = Guest(shape, arguments.cache, arguments.program)
+    options = dict(options[0]) if options else {}
+    has_systemd = options.pop("systemd", False)
+
+    def make_guest():
+        if has_systemd:
+            return systemd_guest.SystemdGuest(arguments.cache, arguments.program, **options)
+        return Guest(shape, arguments.cache, arguments.program, **options)
+
     try:
-        with guest:
-            print(f"guest up after {time.monotonic() - began:.1f} s", flush=True)
-            test(guest)
-            used = guest.seconds_used()
+        try:
+            used = run(make_guest(), test, began)
+        except Crashed as crashed:
+            print(f"again, because the guest's kernel has crashed: {crashed}", flush=True)
+            used = run(make_guest(), test, began)
     except image.Missing as missing:
         if os.environ.get("CI") == "true":
             print(f"FAILED: CI=true, and the guest cannot be made: {missing}")

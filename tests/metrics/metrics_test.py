@@ -129,7 +129,7 @@ class MetricsTest(unittest.TestCase):
             agent.wait_for(f"{PODS}/all", lambda a: a.json["status"]["phase"] == "Running")
             for _ in range(2):
                 run = subprocess.run([COREHOLD, "run", "--root", agent.root, "--cpus", "1", "--",
-                                      "true"], capture_output=True, check=False, timeout=60)
+                                      "true"], capture_output=True, check=False, timeout=300)
                 self.assertEqual(run.returncode, 1, run.stderr)
             scrape = Scrape(self, agent)
             self.assertEqual(scrape['kubelet_admission_rejections_total{reason="OutOfcpu"}'], 2)

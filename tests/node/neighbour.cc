@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// neighbour DIR [options]: spins, and writes down in DIR/samples.* when it was on which CPU.
+// neighbour DIR [options]: spins, and writes down in DIR/samples.KIND.* when it was on which CPU.
 // It looks as often as it can; it writes the first and the last look of every stay on a CPU,
-// and one per --interval in between.
+// and one per --interval in between, or fewer when its room becomes scarce.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <string>
@@ -21,6 +22,8 @@ namespace {
 
 struct Options {
   std::string directory{};
+  std::string kind = "neighbour";
+  int pin = -1;
   int spinners = 1;
   bool threads = false;
   std::uint64_t capacity = 1U << 20U;
@@ -32,6 +35,7 @@ struct Options {
 };
 
 constexpr Nanoseconds kForever = INT64_MAX;
+constexpr Nanoseconds kLeastWhenFilling = 1000;
 
 class Spinner {
  public:
@@ -51,6 +55,7 @@ class Spinner {
       if (sample.time >= rest_at) {
         const timespec pause = {.tv_sec = 0, .tv_nsec = static_cast<long>(options_.rest)};
         nanosleep(&pause, nullptr);
+        if (options_.pin >= 0) pin();
         if (options_.hop) hop();
         rest_at = now() + options_.burst;
       }
@@ -73,6 +78,13 @@ class Spinner {
   }
 
  private:
+  // Tries to be on its CPU and on no other; where that is not allowed it stays where it may be.
+  void pin() {
+    cpu_set_t one{};
+    CPU_SET(static_cast<unsigned>(options_.pin), &one);
+    sched_setaffinity(0, sizeof(one), &one);
+  }
+
   // Tries to get onto a CPU, any of them, allowed or not; afterwards any will do again.
   void hop() {
     const long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -100,7 +112,15 @@ class Spinner {
   void write(const Sample& sample) {
     file_.add(sample);
     last_written_ = true;
-    next_ = sample.time + options_.interval;
+    next_ = sample.time + interval();
+  }
+
+  // Four times as long with every half of the room that is filled: on a slow machine the proof
+  // takes long, and the room must last.
+  Nanoseconds interval() const {
+    const int halvings = file_.halvings();
+    if (halvings == 0) return options_.interval;
+    return std::max(options_.interval, kLeastWhenFilling) << std::min(2 * halvings, 30);
   }
 
   const Options& options_;
@@ -119,8 +139,9 @@ class Spinner {
 }
 
 SampleFile file_of(const Options& options, int spinner) {
-  const std::string name = options.directory + "/samples." + std::to_string(getpid()) + "." +
-                           std::to_string(now()) + "." + std::to_string(spinner);
+  const std::string name = options.directory + "/samples." + options.kind + "." +
+                           std::to_string(getpid()) + "." + std::to_string(now()) + "." +
+                           std::to_string(spinner);
   return SampleFile::create(name, options.capacity);
 }
 
@@ -143,6 +164,8 @@ int parse_and_run(int count, char** words) {
   Options options;
   CLI::App app("Spins, and writes down when it was on which CPU.");
   app.add_option("directory", options.directory, "Where the files go")->required();
+  app.add_option("--kind", options.kind, "What it is called in the counts (default: neighbour)");
+  app.add_option("--pin", options.pin, "After a rest, try to be on this CPU alone");
   app.add_option("--spinners", options.spinners, "How many (default: 1)");
   app.add_flag("--threads", options.threads, "They are threads, not processes");
   app.add_option("--capacity", options.capacity, "Samples per spinner (default: 1048576)");

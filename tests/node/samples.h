@@ -14,6 +14,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -99,6 +100,11 @@ class SampleFile {
   }
 
   void add_taken(std::uint64_t count) { head_->taken.fetch_add(count, std::memory_order_relaxed); }
+
+  // How often half of the room that was left has been filled.
+  int halvings() const {
+    return std::countl_zero(head_->capacity - count()) - std::countl_zero(head_->capacity);
+  }
 
   std::uint64_t count() const { return head_->count.load(std::memory_order_acquire); }
   // Looks at clock and CPU, recorded or not.

@@ -26,14 +26,14 @@ class DebianGuest(guest.Guest):
     patience = 300
     device = "/dev/vdb"
 
-    def __init__(self, cache, kernel_cache, dependencies, files):
-        super().__init__(MACHINE, cache, files)
+    def __init__(self, cache, kernel_cache, dependencies, files, shape=MACHINE, suite=image.SUITE):
+        super().__init__(shape, cache, files, suite)
         self.kernel_cache = Path(kernel_cache)
         self.dependencies = dependencies
 
     def make_kernel(self):
         self.kernel_cache.mkdir(parents=True, exist_ok=True)
-        return image.kernel(self.kernel_cache)
+        return image.kernel(self.kernel_cache, self.suite)
 
     def make_disks(self):
         return [debian_root.disk(self.cache, self.dependencies), packages(self.cache, self.programs)]

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import image
 
-SUITE = "bookworm"
+SUITE = image.SUITE
 INCLUDED = ("systemd", "systemd-sysv", "dbus")
 SIZE = "900M"  # sparse
-SOURCES = (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list"))
 # What a guest of a few seconds does not need, and what would talk on its serial line.
 MASKED = (
     "apt-daily-upgrade.timer", "apt-daily.timer", "console-getty.service", "dpkg-db-backup.timer",
@@ -54,16 +53,6 @@ while true; do sh /dev/ttyS0; done
 """
 
 
-def mirror():
-    """The URI of the machine's own apt; never written down."""
-    for path in SOURCES:
-        if path.exists():
-            found = re.search(r"^(?:URIs:|deb(?: \[.*?\])?) *(\S+)", path.read_text(), re.MULTILINE)
-            if found:
-                return found.group(1)
-    raise image.Missing("this machine's apt names no Debian mirror")
-
-
 def need(program, package):
     if shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
         raise image.Missing(f"package {package} is not installed (no {program})")
@@ -82,7 +71,7 @@ def base(cache):
         try:
             image.run(
                 "debootstrap", "--variant=minbase", f"--include={','.join(INCLUDED)}", SUITE,
-                partial / "root", mirror(),
+                partial / "root", image.mirror(),
             )  # fmt: skip
         except RuntimeError as error:
             raise image.Missing(f"debootstrap cannot make a Debian root: {error}") from error
@@ -133,12 +122,12 @@ def prepare(root, dependencies):
         link.symlink_to("/dev/null")
 
 
-def disk(cache, dependencies):
-    """An ext4 image with the dependencies installed."""
-    made = cache / f"debian-{image.digest(base(cache).name, dependencies, Path(__file__))}.ext4"
+def disk(cache, dependencies, name="debian"):
+    """An ext4 image with the dependencies installed; one of a name is kept."""
+    made = cache / f"{name}-{image.digest(base(cache).name, dependencies, Path(__file__))}.ext4"
     if made.exists():
         return made
-    image.keep_only(cache, "debian-*", made)
+    image.keep_only(cache, f"{name}-{image.ANY_DIGEST}.ext4", made)
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         root = Path(scratch) / "root"
         subprocess.run(["cp", "-a", "--reflink=auto", base(cache), root], check=True)

@@ -80,19 +80,18 @@ void NodeWriter::store(const WriteRequest& request, const ObjectVersion& old,
                          ObjectVersion(Resource::kNodes, std::move(object), old.version()));
   }
   is_saving_ = true;
-  parts_.save(next,
-              [this, request, next, object = std::move(object)](const std::optional<Error>& error) {
-                is_saving_ = false;
-                turns_.look();
-                if (!error) return saved(request, next, object);
-                answer_error(*request.exchange, StatusReason::kInternal, *error);
-              });
+  parts_.save(next, [this, request, next](const std::optional<Error>& error) {
+    is_saving_ = false;
+    turns_.look();
+    if (!error) return saved(request, next);
+    answer_error(*request.exchange, StatusReason::kInternal, *error);
+  });
 }
 
-void NodeWriter::saved(const WriteRequest& request, NodeDocument document, json::object object) {
+void NodeWriter::saved(const WriteRequest& request, NodeDocument document) {
   parts_.document = std::move(document);
   parts_.shell.submit(SetCordon{.cordoned = parts_.document.is_cordoned()});
-  parts_.catalogue.follow(std::move(object));
+  parts_.catalogue.follow(parts_.document.object(node_view(parts_.facts, 0)));
   const ObjectPtr now = parts_.catalogue.log(Resource::kNodes).find("", request.path.name);
   answer_object(request, 200, *now);
 }

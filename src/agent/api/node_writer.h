@@ -43,7 +43,7 @@ class NodeWriter {
   void change(const HttpExchangePtr& exchange, const HttpTarget& target, const ResourcePath& path);
   void store(const WriteRequest& request, const ObjectVersion& old,
              const boost::json::object& current, const boost::json::object& written);
-  void saved(const WriteRequest& request, NodeDocument document, boost::json::object object);
+  void saved(const WriteRequest& request, NodeDocument document);
 
   NodeWriterParts parts_;
   WriteTurns turns_;

@@ -16,12 +16,18 @@
 
 #include <fmt/format.h>
 
+#include "agent/boot/agent_locks.h"
 #include "agent/boot/compare.h"
 #include "base/check.h"
 #include "node/manager_rules.h"
 #include "runtime/workspace/pod_files.h"
+#include "runtime/workspace/podinfo.h"
+#include "sys/clock.h"
 #include "sys/descriptor.h"
+#include "sys/file/directory.h"
+#include "sys/file/disk_full.h"
 #include "sys/file/file.h"
+#include "sys/socket/tls.h"
 #include "topology/testing.h"
 
 namespace corehold {
@@ -30,6 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kDiskSize = "size=8m";
+constexpr const char* kAddress = "127.0.0.1:10270";
 constexpr std::size_t kLargest = std::size_t{16} << 20U;
 
 bool has_own_mounts() {
@@ -87,13 +94,19 @@ bool SmallDisk::set_read_only(bool is_read_only) const {
 Snapshot SmallDisk::copy() const {
   Snapshot snapshot;
   for (const auto& entry : fs::recursive_directory_iterator(root_)) {
+    const std::string name = entry.path().lexically_relative(root_).string();
+    if (entry.is_symlink()) {
+      snapshot[name] = {.target = fs::read_symlink(entry.path()).string()};
+      continue;
+    }
     if (!entry.is_regular_file()) continue;
     struct stat status {};
     CHECK(::stat(entry.path().c_str(), &status) == 0);
     auto content = read_file(entry.path().string(), kLargest);
     CHECK(content.has_value());
-    snapshot[fs::relative(entry.path(), root_).string()] = {.content = *std::move(content),
-                                                            .allocated = status.st_blocks * 512};
+    snapshot[name] = {.content = *std::move(content),
+                      .allocated = status.st_blocks * 512,
+                      .mode = status.st_mode & 0777U};
   }
   return snapshot;
 }
@@ -103,8 +116,13 @@ void SmallDisk::bring_back(const Snapshot& snapshot) const {
   for (const auto& [name, kept] : snapshot) {
     const fs::path path = fs::path(root_) / name;
     fs::create_directories(path.parent_path());
+    if (!kept.target.empty()) {
+      fs::create_symlink(kept.target, path);
+      continue;
+    }
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     CHECK(write_all(file.get(), kept.content) == 0);
+    CHECK(::fchmod(file.get(), kept.mode) == 0);
     if (kept.allocated > 0) ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, kept.allocated);
   }
 }
@@ -117,6 +135,8 @@ TestSetup::TestSetup()
 
 Result<FoundNode> find_node(const TestSetup& setup, const std::string& root,
                             const Containers& containers, Damage damage) {
+  TRY(make_directories(root + "/run", 0755));
+  const AgentLocks locks = TRY(take_locks(root, std::nullopt));
   FoundCpus cpus = TRY(load_cpus(
       {.root = root, .source = setup.source, .setup = setup.setup, .config = setup.config}, damage,
       silent_log()));
@@ -142,7 +162,18 @@ Result<FoundNode> find_node(const TestSetup& setup, const std::string& root,
     if (known.contains(uid) || !pods.forgotten.contains(uid)) continue;
     static_cast<void>(remove_pod_files(root, uid, Launcher()));
   }
-  return FoundNode{.cpus = std::move(cpus), .pods = std::move(pods)};
+  Credentials credentials =
+      TRY(prepare_credentials({.root = root,
+                               .node_name = "node",
+                               .address = kAddress,
+                               .now = std::chrono::duration_cast<std::chrono::seconds>(wall_now())},
+                              silent_log()));
+  TRY(TlsContext::for_server(credentials.server));
+  // The agent goes on without this one, with a warning.
+  const auto written = write_kubeconfig(root, kAddress, credentials, silent_log());
+  if (!written && !is_disk_full(written.error())) return written.error();
+  return FoundNode{
+      .cpus = std::move(cpus), .pods = std::move(pods), .credentials = std::move(credentials)};
 }
 
 // Does what the shell and a runtime do.
@@ -155,11 +186,17 @@ struct NodeLife::Act {
   void operator()(const SavePod& effect) const { batch.effects.emplace_back(effect); }
   void operator()(const ForgetPod& effect) const { batch.effects.emplace_back(effect); }
   void operator()(const PersistCheckpoint& effect) const { batch.effects.emplace_back(effect); }
-  void operator()(const WritePodInfo& effect) const { answer(PodInfoWritten{.uid = effect.uid}); }
+  void operator()(const WritePodInfo& effect) const {
+    const auto told = life.tell_pod(effect);
+    std::optional<Error> error;
+    if (!told) error = told.error();
+    answer(PodInfoWritten{.uid = effect.uid, .error = std::move(error)});
+  }
   void operator()(const SetCpuset& effect) const {
     life.containers_.at(effect.container).cpus = effect.placement.cpus;
     answer(CpusetApplied{.container = effect.container, .cpus = effect.placement.cpus});
   }
+  void operator()(const Isolate& effect) const { answer(Isolated{.held = effect.held}); }
   void operator()(const SetSharedCpus& effect) const {
     for (const ContainerRef& member : life.node_.placing.pool.members) {
       const auto found = life.containers_.find(member);
@@ -211,6 +248,10 @@ NodeLife::NodeLife(const TestSetup& setup, const std::string& root, Containers& 
                   .forgotten = std::move(found.pods.forgotten)};
   for (const auto& [container, each] : containers) recover.seen.push_back(each);
   take(recover);
+}
+
+Result<void> NodeLife::tell_pod(const WritePodInfo& effect) const {
+  return write_podinfo(*effect.pod, effect.assigned, {.root = root_, .node_name = "node"});
 }
 
 void NodeLife::take(const Command& command, int steps) {

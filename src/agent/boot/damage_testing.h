@@ -21,13 +21,16 @@
 #include "agent/commit/disk_store.h"
 #include "manager/step.h"
 #include "node/node_setup.h"
+#include "serve/credentials.h"
 
 namespace corehold {
 
-// What a file has: its content, and blocks that may be more.
+// What a file has: its content, and blocks that may be more. A symbolic link has only a target.
 struct KeptFile {
   std::string content{};
   off_t allocated = 0;
+  mode_t mode = 0600;
+  std::string target{};
 };
 using Snapshot = std::map<std::string, KeptFile>;  // by path below the root
 
@@ -80,8 +83,10 @@ struct TestSetup {
 struct FoundNode {
   FoundCpus cpus;
   FoundPods pods;
+  Credentials credentials;
 };
-// As an agent does at its start, up to the sweep of files.
+// As an agent does at its start, with its locks and what it needs to listen, but for the first
+// command of the manager.
 Result<FoundNode> find_node(const TestSetup& setup, const std::string& root,
                             const Containers& containers, Damage damage);
 
@@ -105,6 +110,7 @@ class NodeLife {
  private:
   struct Act;
 
+  Result<void> tell_pod(const WritePodInfo& effect) const;
   void commit(const StoreBatch& batch);
 
   const TestSetup& setup_;

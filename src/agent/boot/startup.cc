@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "agent/boot/move_aside.h"
 #include "agent/commit/disk_store.h"
 #include "manager/record_json.h"
 #include "policy/static_policy.h"
@@ -19,6 +18,7 @@
 #include "store/store_seal.h"
 #include "sys/clock.h"
 #include "sys/file/disk_full.h"
+#include "sys/file/move_aside.h"
 
 namespace corehold {
 namespace {
@@ -96,6 +96,13 @@ bool is_damage(const Error& error) {
 
 Result<State> verified(const std::string& path, const Config& config) {
   auto checkpoint = load_checkpoint(path, gates_of(config));
+  if (!checkpoint && checkpoint.error().code == Code::kNotFound) {
+    std::error_code error;
+    // No checkpoint could be saved there.
+    if (fs::is_symlink(fs::symlink_status(path, error))) {
+      return Error{Code::kCorrupt, fmt::format("{}: a link to a file that is not there", path)};
+    }
+  }
   if (!checkpoint) return checkpoint.error();
   auto state = check_loadable(*checkpoint);
   if (state) return state;

@@ -12,7 +12,7 @@ namespace corehold {
 namespace {
 
 // Collects what one batch changes.
-struct Changes {
+struct RecordChanges {
   State& state;  // brought in step with each checkpoint
   std::vector<StoreChange> records{};
   std::vector<StoreChange> endings{};  // those of the records that may use the reserve
@@ -48,7 +48,7 @@ DiskStore::DiskStore(PodStore pods, std::string checkpoint, CheckpointFormat for
 }
 
 CommitResult DiskStore::commit(const StoreBatch& batch) {
-  Changes changes{.state = state_};
+  RecordChanges changes{.state = state_};
   for (const StoreEffect& effect : batch.effects) changes.add(effect);
   for (const SaveNote& note : batch.notes) {
     changes.records.emplace_back(StoredNote{.key = note.key, .text = note.text});
@@ -63,8 +63,20 @@ CommitResult DiskStore::commit(const StoreBatch& batch) {
     result.refused_others = result.records.error();
     result.records = pods_.apply(changes.endings, sync, Room::kUseReserve);
   }
+  if (!result.records && is_disk_full(result.records.error()) && !changes.endings.empty()) {
+    result.records = apply_one_by_one(changes.endings, sync);
+  }
   if (changes.has_checkpoint) result.checkpoint = save_checkpoint();
   return result;
+}
+
+// The reserve is for one record at a time. What was saved before one fails is saved again by the
+// next attempt, which changes nothing.
+Result<void> DiskStore::apply_one_by_one(std::span<const StoreChange> changes, Sync sync) {
+  for (const StoreChange& change : changes) {
+    TRY(pods_.apply({&change, 1}, sync, Room::kUseReserve));
+  }
+  return {};
 }
 
 Result<void> DiskStore::save_checkpoint() {

@@ -3,6 +3,7 @@
 // The NodeStore on disk: the checkpoint file and the database of pods.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "agent/commit/node_store.h"
@@ -24,6 +25,7 @@ class DiskStore final : public NodeStore {
 
  private:
   Result<void> save_checkpoint();
+  Result<void> apply_one_by_one(std::span<const StoreChange> changes, Sync sync);
 
   PodStore pods_;
   std::string checkpoint_;

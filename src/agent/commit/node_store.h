@@ -37,7 +37,9 @@ bool needs_sync(const StoreBatch& batch);
 bool may_use_reserve(const StoreEffect& effect);
 
 struct CommitResult {
-  Result<void> records{};  // of pods and notes: they succeed or fail together, but for:
+  // Of pods and notes: they succeed or fail together, but for what follows. On a full disk some of
+  // what may_use_reserve() may have been saved though this is an error.
+  Result<void> records{};
   // The disk is full, and only what may_use_reserve() was saved.
   std::optional<Error> refused_others{};
   Result<void> checkpoint{};

@@ -20,6 +20,15 @@ constexpr std::array kTable{
     MetricInfo{"corehold_exclusive_grant_seconds", kHistogram, "",
                "Time from the creation of a pod to the first start of each of its containers "
                "with exclusive CPUs, waiting for room included."},
+    MetricInfo{"corehold_foreign_interrupts_total", kCounter, "cpu, kind",
+               "Interrupts on CPUs that containers hold: of devices that can be moved (device) or "
+               "not (managed), of the local timer (timer), and others."},
+    MetricInfo{"corehold_foreign_tasks", kGauge, "cpu",
+               "Tasks outside the container that ran on a CPU which it holds, between the last two "
+               "looks at the machine; threads of the kernel are not counted."},
+    MetricInfo{"corehold_isolation_failures_total", kCounter, "",
+               "Attempts to keep the rest of the machine off held CPUs that failed; each is "
+               "repeated."},
     MetricInfo{"corehold_pods", kGauge, "phase", "Pods on the node by phase."},
     MetricInfo{"corehold_scale_delay_notify_seconds", kHistogram, "",
                "Time from the decision that a container loses CPUs until its files say so."},

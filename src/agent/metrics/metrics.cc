@@ -75,6 +75,7 @@ std::vector<Series> first_series() {
   std::vector<Series> all{
       {"corehold_cpuset_apply_failures_total"},
       {"corehold_drift_repairs_total"},
+      {"corehold_isolation_failures_total"},
       {"corehold_told_after_taken_total"},
       {"kubelet_cpu_manager_pinning_errors_total"},
       {"kubelet_cpu_manager_pinning_requests_total"},
@@ -162,6 +163,43 @@ std::string_view name_of(PodResourcesCall call) {
   return "";
 }
 
+constexpr std::array<std::string_view, 4> kInterruptKinds{"device", "managed", "other", "timer"};
+
+// What came to a CPU, for the label `kind`.
+std::string_view interrupt_kind(const CpuCount& count) {
+  if (count.kind) return *count.kind == ForeignKind::kManagedInterrupt ? "managed" : "device";
+  return count.label == "LOC" ? "timer" : "other";
+}
+
+prometheus::MetricFamily described(const char* name, prometheus::MetricType type) {
+  return {.name = name, .help = std::string(find_metric(name)->help), .type = type, .metric = {}};
+}
+
+// Both are there also without series: no CPU is held.
+prometheus::MetricFamily foreign_tasks_family(const std::map<int, std::size_t>& tasks) {
+  auto family = described("corehold_foreign_tasks", prometheus::MetricType::Gauge);
+  for (const auto& [cpu, count] : tasks) {
+    prometheus::ClientMetric metric;
+    metric.label = {{"cpu", fmt::to_string(cpu)}};
+    metric.gauge.value = static_cast<double>(count);
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
+using InterruptCounts = std::map<std::pair<int, std::string_view>, std::uint64_t>;  // by CPU, kind
+
+prometheus::MetricFamily foreign_interrupts_family(const InterruptCounts& counts) {
+  auto family = described("corehold_foreign_interrupts_total", prometheus::MetricType::Counter);
+  for (const auto& [key, count] : counts) {
+    prometheus::ClientMetric metric;
+    metric.label = {{"cpu", fmt::to_string(key.first)}, {"kind", std::string(key.second)}};
+    metric.counter.value = static_cast<double>(count);
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
 }  // namespace
 
 struct Metrics::Kept {
@@ -170,6 +208,8 @@ struct Metrics::Kept {
   prometheus::Histogram* admission = nullptr;
   prometheus::Histogram* grant = nullptr;
   prometheus::Histogram* commit = nullptr;
+  std::map<int, std::size_t> foreign_tasks{};  // by CPU
+  InterruptCounts foreign_interrupts{};
   // What the manager observes, by name.
   std::map<std::string, prometheus::Histogram*, std::less<>> observed{};
 
@@ -264,6 +304,23 @@ void Metrics::pod_resources_asked(PodResourcesCall call, CallResult result) {
   kept_->count(fmt::format("kubelet_pod_resources_endpoint_errors_{}", name_of(call)), version);
 }
 
+void Metrics::watched(const QuietReport& report) {
+  kept_->foreign_tasks.clear();
+  for (const CpuQuiet& cpu : report.cpus) {
+    const int number = cpu.cpu.value;
+    const auto tasks = std::count_if(cpu.ran.begin(), cpu.ran.end(), [&](std::size_t index) {
+      return report.tasks[index].kind == ForeignKind::kTask;
+    });
+    kept_->foreign_tasks[number] = static_cast<std::size_t>(tasks);
+    for (const std::string_view kind : kInterruptKinds) {
+      kept_->foreign_interrupts.try_emplace({number, kind}, 0);
+    }
+    for (const CpuCount& count : cpu.interrupts) {
+      kept_->foreign_interrupts[{number, interrupt_kind(count)}] += count.count;
+    }
+  }
+}
+
 void Metrics::committed(const CommitFigures& figures) {
   kept_->commit->Observe(std::chrono::duration<double>(figures.took).count());
   const auto count = [this](const char* part, bool failed) {
@@ -281,6 +338,8 @@ std::string Metrics::text(const NodeState& node, const NodeFacts& facts) const {
   std::vector<prometheus::MetricFamily> families = kept_->registry.Collect();
   std::vector<prometheus::MetricFamily> gauges = metric_gauges(node, facts);
   std::move(gauges.begin(), gauges.end(), std::back_inserter(families));
+  families.push_back(foreign_tasks_family(kept_->foreign_tasks));
+  families.push_back(foreign_interrupts_family(kept_->foreign_interrupts));
   std::sort(families.begin(), families.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   for (prometheus::MetricFamily& family : families) {

@@ -12,6 +12,7 @@
 
 #include "agent/commit/committer.h"
 #include "agent/node/node_facts.h"
+#include "isolation/quiet_report.h"
 #include "manager/step.h"
 
 namespace corehold {
@@ -46,6 +47,10 @@ class Metrics {
 
   // After each batch that was written to the store.
   void committed(const CommitFigures& figures);
+
+  // After each look at what others did on CPUs that containers hold. A CPU that is not in the
+  // report is not held: how many tasks ran there is forgotten, interrupts stay counted.
+  void watched(const QuietReport& report);
 
   void pod_resources_asked(PodResourcesCall call, CallResult result);
 

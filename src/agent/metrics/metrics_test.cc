@@ -221,6 +221,33 @@ TEST_F(MetricsTest, AnswersOfTheApiAreCountedByWhatIsKnown) {
   EXPECT_THAT(text(), Not(HasSubstr("coffee")));
 }
 
+TEST_F(MetricsTest, WhatOthersDoOnHeldCpusIsCounted) {
+  QuietReport report;
+  report.tasks = {{.task = {.tid = 7}, .kind = ForeignKind::kTask},
+                  {.task = {.tid = 8}, .kind = ForeignKind::kKernelThread}};
+  report.cpus = {
+      {.cpu = CpuId(3),
+       .ran = {0, 1},
+       .interrupts = {{.label = "24", .kind = ForeignKind::kInterrupt, .count = 2},
+                      {.label = "25", .kind = ForeignKind::kManagedInterrupt, .count = 3},
+                      {.label = "LOC", .count = 5},
+                      {.label = "RES", .count = 1},
+                      {.label = "CAL", .count = 1}}}};
+  metrics_.watched(report);
+  EXPECT_THAT(text(), HasSubstr("\ncorehold_foreign_tasks{cpu=\"3\"} 1\n"));
+  EXPECT_THAT(text(), HasSubstr("interrupts_total{cpu=\"3\",kind=\"device\"} 2\n"));
+  EXPECT_THAT(text(), HasSubstr("interrupts_total{cpu=\"3\",kind=\"managed\"} 3\n"));
+  EXPECT_THAT(text(), HasSubstr("interrupts_total{cpu=\"3\",kind=\"other\"} 2\n"));
+  EXPECT_THAT(text(), HasSubstr("interrupts_total{cpu=\"3\",kind=\"timer\"} 5\n"));
+  report.cpus[0].ran.clear();
+  metrics_.watched(report);
+  EXPECT_THAT(text(), HasSubstr("\ncorehold_foreign_tasks{cpu=\"3\"} 0\n"));
+  EXPECT_THAT(text(), HasSubstr("interrupts_total{cpu=\"3\",kind=\"device\"} 4\n"));
+  metrics_.watched({});
+  EXPECT_THAT(text(), Not(HasSubstr("corehold_foreign_tasks{")));
+  EXPECT_THAT(text(), HasSubstr("interrupts_total{cpu=\"3\",kind=\"device\"} 4\n"));
+}
+
 TEST_F(MetricsTest, CallsOfPodResourcesAreCountedAsInTheKubelet) {
   metrics_.pod_resources_asked(PodResourcesCall::kList, CallResult::kAnswered);
   metrics_.pod_resources_asked(PodResourcesCall::kGet, CallResult::kFailed);

@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "api/node/node_object.h"
 #include "features/own_features.h"
+#include "isolation/level.h"
 #include "manager/time.h"
 #include "node/node_setup.h"
 #include "runtime/runtime.h"
@@ -26,7 +28,9 @@ struct NodeFacts {
   std::int64_t memory = 0;  // bytes; 0: not known
   WallTime started_at{};    // this agent
   Capabilities capabilities{};
-  std::optional<OwnFeatures> features{};  // that it declares; no value: their gate is off
+  std::optional<OwnFeatures> features{};           // that it declares; no value: their gate is off
+  std::optional<IsolationLevel> isolation{};       // no value: a machine that is not there
+  std::optional<NodeView::Exclusive> exclusive{};  // the same; follows the fence
 };
 
 // The machine's part: name, kernel, architecture, memory.

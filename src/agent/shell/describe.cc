@@ -12,18 +12,20 @@ namespace corehold {
 namespace {
 
 constexpr std::array<std::string_view, std::variant_size_v<Effect>> kEffectNames{
-    "SavePod",         "ForgetPod",      "PersistCheckpoint", "WritePodInfo",
-    "SetCpuset",       "SetSharedCpus",  "StartContainer",    "StopContainer",
-    "RemoveContainer", "RemovePodFiles", "StartTimer",        "CancelTimer",
-    "Observe",         "EmitEvent",      "CountMetric",       "Reply"};
+    "SavePod",        "ForgetPod",  "PersistCheckpoint", "WritePodInfo",  "SetCpuset",
+    "SetSharedCpus",  "Isolate",    "StartContainer",    "StopContainer", "RemoveContainer",
+    "RemovePodFiles", "StartTimer", "CancelTimer",       "Observe",       "EmitEvent",
+    "CountMetric",    "Reply"};
 constexpr std::array<std::string_view, std::variant_size_v<Command>> kCommandNames{
-    "Recover",       "CreatePod",    "UpdatePod",         "ResizePod",        "SetCordon",
-    "DeletePod",     "PodSaved",     "PodForgotten",      "CheckpointSaved",  "PodInfoWritten",
-    "CpusetApplied", "CpusetFailed", "SharedCpusApplied", "SharedCpusFailed", "ContainerStarted",
-    "StartFailed",   "TimerFired",   "Observed",          "ObserveFailed",    "ContainerExited",
-    "Asked",         "Synchronized", "PodRemoved"};
-static_assert(std::is_same_v<std::variant_alternative_t<15, Effect>, Reply>);
-static_assert(std::is_same_v<std::variant_alternative_t<22, Command>, PodRemoved>);
+    "Recover",           "CreatePod",        "UpdatePod",     "ResizePod",
+    "SetCordon",         "DeletePod",        "PodSaved",      "PodForgotten",
+    "CheckpointSaved",   "PodInfoWritten",   "CpusetApplied", "CpusetFailed",
+    "SharedCpusApplied", "SharedCpusFailed", "Isolated",      "IsolateFailed",
+    "ContainerStarted",  "StartFailed",      "TimerFired",    "Observed",
+    "ObserveFailed",     "ContainerExited",  "Asked",         "Synchronized",
+    "PodRemoved"};
+static_assert(std::is_same_v<std::variant_alternative_t<16, Effect>, Reply>);
+static_assert(std::is_same_v<std::variant_alternative_t<24, Command>, PodRemoved>);
 
 std::string_view kind_name(Ask::Kind kind) {
   switch (kind) {
@@ -51,6 +53,8 @@ std::string_view kind_name(TimerKey::Kind kind) {
       return "delay";
     case TimerKey::Kind::kAnswer:
       return "answer";
+    case TimerKey::Kind::kFence:
+      return "fence";
     case TimerKey::Kind::kReconcile:
       break;
   }
@@ -98,6 +102,7 @@ class Fields {
     if (effect.placement.mems) add("mems", effect.placement.mems->str());
   }
   void tell(const SetSharedCpus& effect) { add("cpus", effect.cpus.str()); }
+  void tell(const Isolate& effect) { add("held", effect.held.str()); }
   void tell(const StopContainer& effect) {
     about(effect.container);
     add("grace", fmt::format("{}ms", effect.grace.count()));
@@ -166,6 +171,14 @@ class Fields {
   void tell(const SharedCpusApplied& command) { add("cpus", command.cpus.str()); }
   void tell(const SharedCpusFailed& command) {
     add("cpus", command.cpus.str());
+    error(command.error);
+  }
+  void tell(const Isolated& command) {
+    add("held", command.held.str());
+    add("leftovers", fmt::to_string(command.leftovers.size()));
+  }
+  void tell(const IsolateFailed& command) {
+    add("held", command.held.str());
     error(command.error);
   }
   void tell(const ContainerStarted& command) {

@@ -180,6 +180,13 @@ void Shell::run(const SetSharedCpus& effect) {
       });
 }
 
+void Shell::run(const Isolate& effect) {
+  parts_.isolate(effect.held, [this, effect](Command answer) {
+    if (const auto* failed = std::get_if<IsolateFailed>(&answer)) warn(effect, failed->error);
+    submit(std::move(answer));
+  });
+}
+
 void Shell::run(const StopContainer& effect) {
   parts_.runtime.stop(effect.container, effect.grace, [this, effect](const Result<void>& done) {
     if (!done) warn(effect, done.error());

@@ -49,6 +49,9 @@ struct ShellParts {
   const Log& log;
   std::function<Now()> now{};
   std::function<Result<CpuSet>()> online{};  // the machine's CPUs that are online
+  // Keeps the rest of the machine off these CPUs; answers later, on the loop. Null: the manager
+  // does not ask for it.
+  std::function<void(const CpuSet&, std::function<void(Command)>)> isolate{};
   OnViolation on_violation = OnViolation::kLog;
   std::chrono::milliseconds remove_again{1000};  // after a failure; then twice as long
 };
@@ -104,6 +107,7 @@ class Shell {
   void run(const SetCpuset& effect);
   void run(const StartContainer& effect);
   void run(const SetSharedCpus& effect);
+  void run(const Isolate& effect);
   void run(const StopContainer& effect);
   void run(const RemoveContainer& effect);
   void run(const RemovePodFiles& effect);

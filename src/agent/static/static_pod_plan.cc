@@ -63,7 +63,7 @@ StaticPlan plan_static_pods(const StaticFiles& files, const NodeState& node, con
   }
   for (const auto& [path, file] : files) {
     if (!file.pod) {
-      plan.problems[path] = file.problem;
+      if (!file.problem.empty()) plan.problems[path] = file.problem;
       continue;
     }
     if (plan.problems.contains(path) || node.running.pods.contains(file.pod->uid)) continue;

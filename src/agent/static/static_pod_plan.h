@@ -17,8 +17,8 @@ namespace corehold {
 
 // What is known of one file below staticPodPath.
 struct StaticFile {
-  std::optional<Pod> pod{};  // no value: it cannot be read or says no pod
-  std::string problem{};     // what is wrong with it then
+  std::optional<Pod> pod{};  // no value: it has not been read, cannot be, or says no pod
+  std::string problem{};     // what is wrong with it then; "": it has not been read yet
   std::string last_uid{};    // of the last pod that was read from it; "": none by this agent
 };
 using StaticFiles = std::map<std::string, StaticFile>;  // by path

@@ -2,37 +2,33 @@
 #include "agent/static/static_pods.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "api/json/time_text.h"
-#include "pod/yaml_document.h"
+#include "base/utf8.h"
 #include "sys/clock.h"
-#include "sys/file/directory.h"
-#include "sys/file/file.h"
 
 namespace corehold {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kEventReason = "InvalidStaticPod";
 constexpr std::chrono::milliseconds kMostDelay{30'000};
 
-// As by a kubelet, hidden files are ignored: editors and configuration tools use them.
-bool is_hidden(const std::string& name) { return !name.empty() && name.front() == '.'; }
-
-bool is_directory(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
 }  // namespace
 
-StaticPods::StaticPods(StaticPodsParts parts) : parts_(std::move(parts)), retry_(parts_.loop) {}
+StaticPods::StaticPods(StaticPodsParts parts)
+    : parts_(std::move(parts)),
+      reader_(parts_.loop, parts_.path,
+              {.listed = [this](const auto& paths) { note_paths(paths); },
+               .read = [this](const auto& path, const auto& text) { note_text(path, text); },
+               .settled =
+                   [this] {
+                     if (files_) follow();
+                   }}),
+      retry_(parts_.loop) {}
 
 void StaticPods::begin() {
   if (parts_.path.empty()) {
@@ -48,12 +44,7 @@ void StaticPods::begin() {
     parts_.log.warning("changes of static pods will not be seen until the agent is started again",
                        {{"path", parts_.path}, {"error", watch.error().message}});
   }
-  read_all();
-  if (files_) {
-    parts_.log.info("static pods",
-                    {{"path", parts_.path}, {"files", fmt::to_string(files_->size())}});
-  }
-  follow();
+  reader_.read_all();
 }
 
 // Which pods there are is all that is compared with the files.
@@ -70,51 +61,50 @@ void StaticPods::look(std::span<const std::string> touched) {
 
 void StaticPods::on_change(const PathChange& change) {
   if (change.everything || !files_) {
-    read_all();
+    reader_.read_all();
   } else {
-    for (const std::string& name : change.names) {
-      if (!is_hidden(name)) read(parts_.path + "/" + name);
-    }
+    reader_.read_names({change.names.begin(), change.names.end()});
   }
-  if (files_) follow();
 }
 
-void StaticPods::read_all() {
-  const auto names = entries_of(parts_.path);
-  std::set<std::string> paths;
-  if (names) {
-    for (const std::string& name : *names) {
-      if (!is_hidden(name)) paths.insert(parts_.path + "/" + name);
-    }
-  } else if (std::error_code error; fs::is_regular_file(parts_.path, error)) {
-    paths.insert(parts_.path);
-  } else if (names.error().code != Code::kNotFound) {
+void StaticPods::note_paths(const Result<std::set<std::string>>& paths) {
+  if (!paths) {
     // While the files cannot be read, no pod is ended.
     parts_.log.warning("cannot read static pods; those that run go on",
-                       {{"path", parts_.path}, {"error", names.error().message}});
+                       {{"path", parts_.path}, {"error", paths.error().message}});
     return;
   }
   if (!files_) files_.emplace();
-  std::erase_if(*files_, [&](const auto& entry) { return !paths.contains(entry.first); });
-  for (const std::string& path : paths) read(path);
+  std::erase_if(*files_, [&](const auto& entry) { return !paths->contains(entry.first); });
+  // A file that was never read keeps its pod, as one that cannot be read does.
+  for (const std::string& path : *paths) files_->try_emplace(path);
+  if (std::exchange(has_begun_, true)) return;
+  parts_.log.info("static pods",
+                  {{"path", parts_.path}, {"files", fmt::to_string(files_->size())}});
 }
 
-void StaticPods::read(const std::string& path) {
-  const auto text = read_file(path, kMaxYamlBytes);
-  if ((!text && text.error().code == Code::kNotFound) || is_directory(path)) {
+void StaticPods::note_text(const std::string& path,
+                           const Result<std::optional<std::string>>& text) {
+  if (!files_) return;
+  if (text && !*text) {
     files_->erase(path);
     return;
   }
   StaticFile& file = (*files_)[path];
+  file.pod.reset();
+  file.problem.clear();
+  // The path is part of records and answers, which are JSON.
+  if (!is_utf8(path)) {
+    file.problem = fmt::format("{:?}: the name of the file is not UTF-8: rename it", path);
+    return;
+  }
   std::vector<std::string> warnings;
   auto pod =
-      text ? read_static_pod(*text, path, parts_.rules, warnings) : Result<Pod>(text.error());
+      text ? read_static_pod(**text, path, parts_.rules, warnings) : Result<Pod>(text.error());
   for (const std::string& warning : warnings) {
     parts_.log.warning("a static pod file says something strange",
                        {{"file", path}, {"warning", warning}});
   }
-  file.pod.reset();
-  file.problem.clear();
   if (pod) {
     file.last_uid = pod->uid;
     file.pod.emplace(*std::move(pod));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Static pods: those of the files below staticPodPath, for as long as they are there. Reads the
-// files when they change and asks the manager for what static_pod_plan.h says.
+// Static pods: those of the files below staticPodPath, for as long as they are there. Has the files
+// read when they change and asks the manager for what static_pod_plan.h says.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,7 @@
 
 #include "agent/shell/requests.h"
 #include "agent/shell/shell.h"
+#include "agent/static/static_file_reader.h"
 #include "agent/static/static_pod_file.h"
 #include "agent/static/static_pod_plan.h"
 #include "agent/view/pod_names.h"
@@ -46,7 +47,7 @@ class StaticPods {
   StaticPods(const StaticPods&) = delete;
   StaticPods& operator=(const StaticPods&) = delete;
 
-  // Reads the files for the first time. REQUIRES: the node has recovered.
+  // Has the files read for the first time. REQUIRES: the node has recovered.
   void begin();
   // The node has changed: these pods are touched, and what was in the way may be gone.
   // REQUIRES: `names` have followed it. Nothing is asked for before begin().
@@ -54,8 +55,8 @@ class StaticPods {
 
  private:
   void on_change(const PathChange& change);
-  void read_all();
-  void read(const std::string& path);
+  void note_paths(const Result<std::set<std::string>>& paths);
+  void note_text(const std::string& path, const Result<std::optional<std::string>>& text);
   void follow();
   void create(Pod pod);
   void remove(const std::string& uid);
@@ -64,6 +65,8 @@ class StaticPods {
 
   StaticPodsParts parts_;
   std::unique_ptr<PathWatch> watch_{};
+  StaticFileReader reader_;
+  bool has_begun_ = false;               // the number of files was told
   std::optional<StaticFiles> files_{};   // no value: they have not been read yet, or cannot be
   std::set<std::string> static_pods_{};  // UIDs of those that the node has
   // Of the names when the files were last compared with them; no value: to be compared anew.

@@ -4,6 +4,8 @@
 // agent follows its files in tests/agent/static_pods_test.cc.
 #include "agent/static/static_pods.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -126,7 +128,6 @@ TEST_F(StaticPodsAsked, AgainAfterAWhileWhenItFails) {
   write("a");
   failures_ = 2;
   pods_.begin();
-  EXPECT_THAT(asked_, ElementsAre("create a-n"));
   settle(3);
   EXPECT_THAT(asked_, ElementsAre("create a-n", "create a-n", "create a-n"));
   EXPECT_THAT(lines_.str(), HasSubstr("the disk is full"));
@@ -135,6 +136,25 @@ TEST_F(StaticPodsAsked, AgainAfterAWhileWhenItFails) {
   settle(5);
   EXPECT_EQ(asked_.back(), "delete a-n");
   EXPECT_TRUE(shell_.node().running.pods.empty());
+}
+
+TEST_F(StaticPodsAsked, NotForAFileWhoseNameIsNoUtf8) {
+  write("a\xff");
+  write("b");
+  pods_.begin();
+  settle(1);
+  while (lines_.str().find("rename it") == std::string::npos) loop_.run_one();
+  EXPECT_THAT(asked_, ElementsAre("create b-n"));
+  EXPECT_THAT(lines_.str(), HasSubstr("a\\\\xff.yaml"));
+}
+
+TEST_F(StaticPodsAsked, ForNoneWhileTheDirectoryCannotBeRead) {
+  fs::remove(directory_);
+  ASSERT_EQ(::mkfifo(directory_.c_str(), 0600), 0);
+  pods_.begin();
+  while (lines_.str().find("cannot read static pods") == std::string::npos) loop_.run_one();
+  loop_.poll();
+  EXPECT_TRUE(asked_.empty());
 }
 
 }  // namespace

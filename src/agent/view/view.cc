@@ -136,7 +136,8 @@ CpuSettings settings_of(const NodeFacts& facts) {
                        .idle_gates = setup.gates.others,
                        .scale_delay = setup.scale_delay,
                        .reconcile_period = setup.reconcile_period,
-                       .min_shared = setup.min_shared};
+                       .min_shared = setup.min_shared,
+                       .isolation = facts.isolation ? std::string(name_of(*facts.isolation)) : ""};
   for (const Gate gate : setup.gates.changed()) {
     settings.gates[std::string(info(gate).name)] = setup.gates.is_on(gate);
   }
@@ -241,7 +242,8 @@ NodeView node_view(const NodeFacts& facts, std::uint64_t version) {
       .policy = std::string(facts.setup.policy->name()),
       .confinement = std::string(name_of(facts.capabilities.confined_by)),
       .note = facts.capabilities.note,
-      .declared_features = facts.features ? facts.features->names() : std::vector<std::string>()};
+      .declared_features = facts.features ? facts.features->names() : std::vector<std::string>(),
+      .exclusive = facts.exclusive};
 }
 
 }  // namespace corehold

@@ -15,6 +15,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kConfinementAnnotation = "corehold.dev/confinement";
 constexpr std::string_view kConfined = "CpusConfined";
+constexpr std::string_view kExclusive = "CpusExclusive";
 
 json::object metadata_json(const NodeView& view) {
   json::object metadata{{"name", view.name},
@@ -58,6 +59,14 @@ json::array conditions_json(const NodeView& view) {
   json::array conditions;
   conditions.push_back(std::move(ready));
   conditions.push_back(std::move(confined));
+  if (view.exclusive) {
+    conditions.push_back(json::object{{"type", kExclusive},
+                                      {"status", view.exclusive->is_so ? "True" : "False"},
+                                      {"lastHeartbeatTime", time_text(view.exclusive->since)},
+                                      {"lastTransitionTime", time_text(view.exclusive->since)},
+                                      {"reason", view.exclusive->reason},
+                                      {"message", view.exclusive->message}});
+  }
   return conditions;
 }
 
@@ -148,6 +157,11 @@ Result<NodeSummary> node_summary(const json::value& node) {
   }
   if (const json::object* confined = TRY(condition(*status, kConfined))) {
     summary.note = TRY(string_field(*confined, path / "conditions", "message"));
+  }
+  if (const json::object* exclusive = TRY(condition(*status, kExclusive))) {
+    if (TRY(string_field(*exclusive, path / "conditions", "status")) != "True") {
+      summary.intruders = TRY(string_field(*exclusive, path / "conditions", "message"));
+    }
   }
   if (const json::object* info = TRY(object_field(*status, path, "nodeInfo"))) {
     summary.version = TRY(string_field(*info, path / "nodeInfo", "kubeletVersion"));

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,16 @@ struct NodeView {
   std::string confinement{};  // "cgroup v2", "cgroup v1", "affinity", "simulated"
   std::string note{};         // what the operator should know about that
   std::vector<std::string> declared_features{};  // sorted
+  // Whether CPUs that containers hold are kept free of the rest of the machine.
+  struct Exclusive {
+    bool is_so = false;
+    std::string reason = "ContainersOnly";  // one word
+    std::string message{};
+    std::chrono::milliseconds since{};
+
+    bool operator==(const Exclusive&) const = default;
+  };
+  std::optional<Exclusive> exclusive{};  // no value: a machine that is not there
 };
 
 boost::json::object to_json(const NodeView& view);
@@ -62,6 +73,8 @@ struct NodeSummary {
   std::string memory{};  // capacity
   std::string kernel{};
   std::string architecture{};
+  // Why held CPUs are not kept free of the rest of the machine; "": they are, or it is not said.
+  std::string intruders{};
 };
 
 // Fails with kInvalid, naming the field.

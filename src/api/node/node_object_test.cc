@@ -41,6 +41,15 @@ TEST(NodeObject, DeclaresFeaturesOrHasNoSuchField) {
   EXPECT_EQ(node.at("metadata").at("annotations").at(kFeaturesAnnotation), "A,B/c");
 }
 
+TEST(NodeObject, SaysWhetherHeldCpusAreKeptFree) {
+  NodeView view = kNode;
+  EXPECT_EQ(to_json(view).at("status").at("conditions").as_array().size(), 2U);
+  view.exclusive = {.reason = "Intruders", .message = "not kept off CPUs 2: /system.slice"};
+  EXPECT_EQ(node_summary(to_json(view))->intruders, view.exclusive->message);
+  view.exclusive->is_so = true;
+  EXPECT_EQ(node_summary(to_json(view))->intruders, "");
+}
+
 TEST(NodeObject, SaysWhetherItIsReadyAndHowItConfines) {
   NodeView view = kNode;
   view.ready = false;

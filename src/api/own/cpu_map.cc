@@ -118,7 +118,8 @@ json::object settings_json(const CpuSettings& settings) {
           {"undeclaredFeatures", json::value_from(settings.undeclared_features)},
           {"scaleDelay", duration_text(settings.scale_delay)},
           {"cpuManagerReconcilePeriod", duration_text(settings.reconcile_period)},
-          {"minSharedCPUs", settings.min_shared}};
+          {"minSharedCPUs", settings.min_shared},
+          {"isolation", settings.isolation}};
 }
 
 Result<CpuSettings> settings_of(const json::object& object) {
@@ -136,6 +137,7 @@ Result<CpuSettings> settings_of(const json::object& object) {
   settings.scale_delay = TRY(duration_field(*given, path, "scaleDelay"));
   settings.reconcile_period = TRY(duration_field(*given, path, "cpuManagerReconcilePeriod"));
   settings.min_shared = static_cast<int>(TRY(integer_field(*given, path, "minSharedCPUs", 0)));
+  settings.isolation = TRY(string_field(*given, path, "isolation"));
   return settings;
 }
 

@@ -56,7 +56,8 @@ struct CpuSettings {
   std::map<std::string, std::string> undeclared_features{};
   std::chrono::milliseconds scale_delay{};  // before CPUs are taken from a container
   std::chrono::milliseconds reconcile_period{};
-  int min_shared = 0;  // CPUs that always stay shared; 0: not known
+  int min_shared = 0;       // CPUs that always stay shared; 0: not known
+  std::string isolation{};  // what is kept off held CPUs: "containers", "fence", ...; "": not known
 
   bool operator==(const CpuSettings&) const = default;
 };

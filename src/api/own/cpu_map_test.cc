@@ -53,7 +53,8 @@ CpuMap any_map() {
                   .undeclared_features = {{"C", "its gate is off"}},
                   .scale_delay = std::chrono::milliseconds(chance(0, 10'000)),
                   .reconcile_period = std::chrono::milliseconds(chance(1, 1'000'000)),
-                  .min_shared = chance(0, 4)};
+                  .min_shared = chance(0, 4),
+                  .isolation = chance(0, 1) == 0 ? "" : "fence"};
   for (int i = chance(0, 5); i > 0; --i) map.containers.push_back(any_holder(map.topology));
   return map;
 }

@@ -6,8 +6,9 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
+
+#include "pod/exact_json.h"
 
 namespace corehold {
 
@@ -17,10 +18,8 @@ ApiResult<json::value> parse_patch_body(std::string_view body) {
   if (body.size() > kMaxPatchBytes) {
     return patch_too_large(fmt::format("limit is {}", kMaxPatchBytes));
   }
-  json::parse_options options;
-  options.max_depth = kMaxPatchDepth;
   json::error_code problem;
-  json::value value = json::parse(body, problem, {}, options);
+  json::value value = parse_exact_json(body, kMaxPatchDepth, problem);
   if (problem == json::error::too_deep) {
     return bad_patch(fmt::format("error decoding patch: exceeded max depth of {}", kMaxPatchDepth));
   }

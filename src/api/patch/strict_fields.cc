@@ -6,7 +6,6 @@
 #include <set>
 
 #include <boost/json/basic_parser_impl.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +17,7 @@
 #include "gotext/go_json_syntax.h"
 #include "gotext/go_json_writer.h"
 #include "gotext/go_text.h"
+#include "pod/exact_json.h"
 
 namespace corehold {
 namespace {
@@ -162,10 +162,8 @@ ApiResult<json::object> parse_body(std::string_view kind, std::string_view body)
   if (body.size() > kMaxPatchBytes) {
     return patch_too_large(fmt::format("limit is {}", kMaxPatchBytes));
   }
-  json::parse_options options;
-  options.max_depth = kMaxPatchDepth;
   json::error_code failed;
-  json::value value = json::parse(body, failed, {}, options);
+  json::value value = parse_exact_json(body, kMaxPatchDepth, failed);
   if (failed == json::error::too_deep) return unrecognized(kind, body, "exceeded max depth");
   if (failed) {
     const std::string problem = go_json_problem(body);

@@ -36,6 +36,17 @@ void check_names(const Pod& pod, std::vector<std::string>& found) {
   }
 }
 
+// With each change of a container the whole pod is shown anew, so the work for a pod grows with
+// the square of its containers, and all of it delays the other clients.
+void check_container_count(const Pod& pod, std::vector<std::string>& found) {
+  const std::size_t count = in_starting_order(pod).size();
+  if (count <= kMaxPodContainers) return;
+  found.push_back(
+      fmt::format("spec.containers: {} containers, init containers included, are more "
+                  "than the {} that this node runs in a pod; make several pods",
+                  count, kMaxPodContainers));
+}
+
 // A Kubernetes API server has refused these before it is asked for a pod.
 void check_place(const Pod& pod, const NodeRules& rules, FieldErrors& errors) {
   if (!dns_label_problems(pod.namespace_name).empty()) {
@@ -77,6 +88,7 @@ std::optional<ApiStatus> refuse_too_long(const json::object& pod, const json::ob
 std::vector<std::string> node_mistakes(const Pod& pod, const NodeRules& rules) {
   std::vector<std::string> found = mistakes(pod);
   check_names(pod, found);
+  check_container_count(pod, found);
   if (!rules.unrunnable) return found;
   for (std::string& mistake : rules.unrunnable(pod)) found.push_back(std::move(mistake));
   return found;

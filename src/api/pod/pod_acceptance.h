@@ -8,6 +8,7 @@
 // do with it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@
 
 namespace corehold {
 
+// How many containers, init containers included, a pod may have on a node.
+constexpr std::size_t kMaxPodContainers = 256;
+
 // All mistakes of a new pod. REQUIRES: `pod` is canonical (typed_reader.h), with defaults, and
 // `model` was read from it.
 FieldErrors pod_mistakes(const boost::json::object& pod, const Result<ApiPod>& model,
@@ -33,7 +37,7 @@ std::optional<ApiStatus> refuse_too_long(const boost::json::object& pod,
 
 // What this node cannot do with a pod, as "field path: what is wrong": amounts that nobody can
 // grant (mistakes() of pod.h, which is what `corehold plan` asks as well), names that cannot
-// become names of directories, and what the runtime cannot run.
+// become names of directories, more than kMaxPodContainers, and what the runtime cannot run.
 std::vector<std::string> node_mistakes(const Pod& pod, const NodeRules& rules);
 
 // The same in one message, which names the pod; "" for a pod without mistakes.

@@ -2,6 +2,7 @@
 #include "api/pod/pod_acceptance.h"
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,6 +81,23 @@ TEST_F(PodAcceptance, LeavesTheRefusalsOfKubernetesInItsWordsAlone) {
 TEST_F(PodAcceptance, AsksThePodOfAnyNodeForKubernetesRulesOnly) {
   rules_.node.reset();
   EXPECT_THAT(mistakes(kPod), IsEmpty());
+}
+
+TEST_F(PodAcceptance, RefusesAPodOfMoreContainersThanTheNodeRunsInOne) {
+  const auto pod_of = [](std::size_t count) {
+    std::string containers;
+    for (std::size_t i = 1; i < count; ++i) {
+      containers += fmt::format(R"({}{{"name":"c{}","image":"i"}})", i == 1 ? "" : ",", i);
+    }
+    return fmt::format(R"({{"metadata":{{"name":"p"}},"spec":{{"initContainers":[
+        {{"name":"first","image":"i"}}],"containers":[{}]}}}})",
+                       containers);
+  };
+  EXPECT_THAT(mistakes(pod_of(256)), IsEmpty());
+  EXPECT_THAT(mistakes(pod_of(257)),
+              ElementsAre("spec: pod default/p: spec.containers: 257 containers, init containers "
+                          "included, are more than the 256 that this node runs in a pod; make "
+                          "several pods"));
 }
 
 TEST_F(PodAcceptance, OfARunnablePodIsEmpty) {

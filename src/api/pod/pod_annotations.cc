@@ -8,6 +8,7 @@
 
 #include "api/json/json_look.h"
 #include "pod/podinfo_request.h"
+#include "pod/quiet_request.h"
 #include "pod/scale_delay.h"
 
 namespace corehold {
@@ -54,6 +55,10 @@ void check_own_annotations(const json::object& before, const json::object& pod,
   if (const auto text = new_text(before, pod, kScaleDelayAnnotation)) {
     const auto delay = parse_own_scale_delay(*text);
     if (!delay) errors.invalid(path_of(kScaleDelayAnnotation), *text, delay.error().message);
+  }
+  if (const auto text = new_text(before, pod, kQuietAnnotation)) {
+    const auto quiet = parse_quiet(*text);
+    if (!quiet) errors.invalid(path_of(kQuietAnnotation), *text, quiet.error().message);
   }
   if (const auto text = new_text(before, pod, kPodInfoAnnotation)) {
     check_podinfo(*text, pod, errors);

@@ -10,6 +10,7 @@
 #include "api/json/json_erase.h"
 #include "api/json/json_look.h"
 #include "base/check.h"
+#include "pod/exact_json.h"
 
 namespace corehold {
 namespace {
@@ -47,10 +48,8 @@ std::string ObjectVersion::text() const {
 }
 
 json::object ObjectVersion::parsed() const {
-  boost::system::error_code failed;
-  json::parse_options options;
-  options.max_depth = kDeepest;
-  json::value value = json::parse(text(), failed, {}, options);
+  json::error_code failed;
+  json::value value = parse_exact_json(text(), kDeepest, failed);
   CHECK(!failed && value.is_object());
   return std::move(value.get_object());
 }

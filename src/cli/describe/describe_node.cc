@@ -94,6 +94,11 @@ std::string head(const NodePage& page, const NodeSummary& node) {
   rows.push_back({"delay", delay_text(settings.scale_delay)});
   rows.push_back({"reconcile", "every " + show_duration(settings.reconcile_period)});
   rows.push_back({"confinement", confinement_text(node)});
+  if (!settings.isolation.empty()) {
+    std::string isolation = on_one_line(settings.isolation);
+    if (!node.intruders.empty()) isolation += ": " + on_one_line(node.intruders);
+    rows.push_back({"isolation", isolation});
+  }
   return align(rows, 2);
 }
 

@@ -41,6 +41,9 @@ std::vector<CpuHolder> sorted(std::vector<CpuHolder> holders) {
 
 std::string header(const CpuMap& map) {
   std::vector<Row> rows{{"machine", summarize(map.topology)}, {"policy", policy_of(map)}};
+  if (!map.settings.isolation.empty()) {
+    rows.push_back({"isolation", on_one_line(map.settings.isolation)});
+  }
   for (Row& row : set_rows(pool_lines(map))) rows.push_back(std::move(row));
   return align(rows, 2);
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -70,12 +71,7 @@ Result<std::int64_t> count_of(const std::string& text) {
 
 // JSON holds text only; the request has the command for show.
 std::string as_text(const std::string& bytes) {
-  for (std::size_t at = 0; at < bytes.size();) {
-    const std::size_t length = rune_length(bytes, at);
-    if (length == 0) return on_one_line(bytes);
-    at += length;
-  }
-  return bytes;
+  return is_utf8(bytes) ? bytes : on_one_line(bytes);
 }
 
 using Words = std::vector<std::string>;
@@ -145,14 +141,16 @@ void wait_for_release(HttpStream& stream) {
   }
 }
 
-// Whether the node's CPUs are not there. An agent that does not say is a real one.
-bool is_simulation(const AgentClient& client) {
+// What the node says of itself: whether its CPUs are there, and whether they are the command's
+// alone. No value: it does not say, and is a real one.
+std::optional<NodeSummary> node_of(const AgentClient& client) {
   const auto answer = client.get("/api/v1/nodes");
-  if (!answer || !answer->is_object()) return false;
+  if (!answer || !answer->is_object()) return std::nullopt;
   const boost::json::value* items = answer->get_object().if_contains("items");
-  if (items == nullptr || !items->is_array() || items->get_array().empty()) return false;
-  const auto node = node_summary(items->get_array().front());
-  return node && node->confinement == "simulated";
+  if (items == nullptr || !items->is_array() || items->get_array().empty()) return std::nullopt;
+  auto node = node_summary(items->get_array().front());
+  if (!node) return std::nullopt;
+  return *std::move(node);
 }
 
 int refused(const Error& error, const RunArguments& arguments) {
@@ -180,11 +178,13 @@ int run_child_command(const RunArguments& arguments, const Words& words) {
   if (!stream) return refused(stream.error(), arguments);
   const auto granted = wait_for_grant(*stream);
   if (!granted) return refused(granted.error(), arguments);
-  const bool is_simulated = is_simulation(*client);
+  const std::optional<NodeSummary> node = node_of(*client);
+  const bool is_simulated = node && node->confinement == "simulated";
   if (arguments.verbose) {
     complain(fmt::format("pod {} {} CPUs {}", granted->pod, is_simulated ? "has" : "runs on",
                          granted->cpus.empty() ? "of everybody (policy none)" : granted->cpus));
   }
+  if (arguments.verbose && node && !node->intruders.empty()) complain(node->intruders);
   if (is_simulated) complain("simulated: runs unconfined on this machine");
   const auto code = child->run();
   if (!code) {

@@ -90,6 +90,32 @@ AdmissionRules rules_now(const PlacingTurn& turn) {
   return rules;
 }
 
+// Why so few CPUs would be left to the rest of the machine that these are not given; no value: they
+// may be.
+std::optional<std::string> starves_system(const PlacingTurn& turn, const CpuSet& exclusive) {
+  const int least = turn.rules.min_system_cpus;
+  const CpuSet rest = turn.rules.admission.topology.cpus() - turn.placing.offline - exclusive;
+  if (rest.size() >= least) return std::nullopt;
+  return fmt::format(
+      "not enough cpus available to satisfy request: CPUs {} would be left to the rest of the "
+      "machine, isolation.minSystemCPUs is {}",
+      rest.empty() ? "none" : rest.str(), least);
+}
+
+// An admission that takes so many CPUs is taken back.
+void spare_system(const PlacingTurn& turn, const PlacedPod& pod, const PodBooking& before,
+                  Decision& decision) {
+  Bookings& bookings = turn.placing.bookings;
+  const std::string& uid = pod.pod.uid;
+  if (decision.refusal || booking_of(bookings, uid).cpus == before.cpus) return;
+  const auto reason = starves_system(turn, bookings.cpus.exclusive());
+  if (!reason) return;
+  restore(bookings, uid, before);
+  decision.refusal = Refusal{.reason = std::string(admission_reason(Code::kExhausted)),
+                             .text = *reason,
+                             .message = *reason};
+}
+
 // Gives back all that the pod holds, though none of it runs.
 void give_up(PlacingTurn& turn, PlacedPod& pod) {
   release_all(turn, pod.pod.uid);
@@ -109,6 +135,7 @@ void try_to_admit(PlacingTurn& turn, PlacedPod& pod) {
   const AdmissionRules rules = rules_now(turn);
   PodBooking before = booking_of(placing.bookings, uid);
   Decision decision = admit(rules, placing.bookings, pod.pod);
+  spare_system(turn, pod, before, decision);
   if (decision.refusal && is_quiet(pod) && holds_anything(placing.bookings, uid)) {
     // What it has kept stands in its own way: it is placed as if it were new. A checkpoint that
     // cannot be saved gives back what it has kept, like every booking since the last.
@@ -116,6 +143,7 @@ void try_to_admit(PlacingTurn& turn, PlacedPod& pod) {
     give_up(turn, pod);
     before = booking_of(placing.bookings, uid);
     decision = admit(rules, placing.bookings, pod.pod);
+    spare_system(turn, pod, before, decision);
   }
   count_admission(turn, decision);
   if (decision.refusal) {
@@ -185,7 +213,15 @@ void entitle(const ManagerRules& rules, PlacedPod& pod) {
 }
 
 ResizeDecision decide_online(const PlacingTurn& turn, const Pod& now, const Pod& wanted) {
-  return decide_resize(rules_now(turn), turn.rules.resize, turn.placing.bookings, now, wanted);
+  ResizeDecision decision =
+      decide_resize(rules_now(turn), turn.rules.resize, turn.placing.bookings, now, wanted);
+  CpuSet taken;
+  for (const ContainerResize& container : decision.containers) taken |= container.from_shared;
+  if (taken.empty()) return decision;
+  auto reason = starves_system(turn, turn.placing.bookings.cpus.exclusive() | taken);
+  if (!reason) return decision;
+  return {.verdict = ResizeVerdict::kDeferred,
+          .refusal = ResizeRefusal{.text = *reason, .message = *reason}};
 }
 
 void on_checkpoint_saved(PlacingTurn& turn, const CheckpointSaved& command) {

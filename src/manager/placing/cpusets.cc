@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "manager/placing/facts.h"
+#include "manager/placing/fence.h"
 #include "manager/placing/resize_events.h"
 #include "manager/placing/shrink_delay.h"
 #include "manager/placing/taking.h"
@@ -30,26 +31,60 @@ std::optional<CpuSet> target_of(const PlacingTurn& turn, const ContainerRef& ref
   return wanted;
 }
 
-// Containers that share have to have left before the CPUs are a container's own. A container that
-// has strayed does not wait for others with CPUs of their own that have: two that are in each
-// other's place would wait for ever.
-bool is_free_for(const PlacingState& placing, const ContainerRef& ref, const PlacedContainer& state,
-                 const CpuSet& wanted) {
-  if (state.strayed) {
-    return is_nobody_else_on(placing, ref, wanted, Occupancy::Strays::kLeaveOut);
+// Where a container can be put now, on its way to where it belongs.
+struct Destination {
+  CpuSet cpus{};
+  bool is_to_pool = false;
+};
+
+// Those of the CPUs that no other container may be on.
+CpuSet free_of_others(const PlacingState& placing, const ContainerRef& ref, const CpuSet& cpus) {
+  CpuSet free;
+  for (const CpuId cpu : cpus) {
+    if (is_nobody_else_on(placing, ref, CpuSet{cpu})) free.insert(cpu);
   }
-  return is_nobody_else_on(placing, ref, wanted - confirmed_cpus(placing, state));
+  return free;
 }
 
-// Whether the CPUs and limits of the container can be set now.
-bool can_set(PlacingTurn& turn, const ContainerRef& ref, const PlacedContainer& state,
-             const CpuSet& wanted) {
-  if (!turn.rules.pins_cpus) return true;
-  if (turn.placing.durable.find(ref) != nullptr) {
-    return is_free_for(turn.placing, ref, state, wanted);
+// Whether the container is on CPUs of its own alone, as far as can be seen.
+bool is_at_home(const PlacingState& placing, const ContainerRef& ref,
+                const PlacedContainer& state) {
+  const Holding* holding = placing.durable.find(ref);
+  return holding != nullptr && (alone_on(state) - placing.offline).is_subset_of(holding->assigned);
+}
+
+// The next place of a container with CPUs of its own; no value: it has to wait. Everybody else has
+// to have left CPUs before they are added to those of the container, the rest of the machine too. A
+// container that is elsewhere does not wait there, since others may wait for it in turn, even for
+// each other in a circle: it leaves for those of its CPUs where it is alone or, without any, for
+// the pool.
+std::optional<Destination> next_place(PlacingTurn& turn, const ContainerRef& ref,
+                                      const PlacedContainer& state, const CpuSet& wanted) {
+  // It may be moved with the pool any moment.
+  if (state.is_in_pool && turn.placing.pool.asked) return std::nullopt;
+  const CpuSet added = wanted - sole_cpus(state);
+  if (is_nobody_else_on(turn.placing, ref, added) && is_fenced(turn.rules, turn.placing, added)) {
+    return Destination{.cpus = wanted};
   }
-  // A container is never set to where the pool is not, nor while the pool moves.
-  return settle_pool(turn);
+  if (state.is_in_pool || is_at_home(turn.placing, ref, state)) return std::nullopt;
+  const CpuSet kept = free_of_others(turn.placing, ref, wanted & alone_on(state));
+  if (!kept.empty()) {
+    if (!is_fenced(turn.rules, turn.placing, kept)) return std::nullopt;
+    return Destination{.cpus = kept};
+  }
+  if (!settle_pool(turn)) return std::nullopt;
+  return Destination{.cpus = *turn.placing.pool.confirmed, .is_to_pool = true};
+}
+
+// The same for any container. One that shares is never set to where the pool is not, nor while the
+// pool moves.
+std::optional<Destination> next_place_of(PlacingTurn& turn, const ContainerRef& ref,
+                                         const PlacedContainer& state, const CpuSet& wanted,
+                                         bool shares) {
+  if (!turn.rules.pins_cpus) return Destination{.cpus = wanted};
+  if (!shares) return next_place(turn, ref, state, wanted);
+  if (!settle_pool(turn)) return std::nullopt;
+  return Destination{.cpus = wanted, .is_to_pool = true};
 }
 
 void set_cpuset(PlacingTurn& turn, const ContainerRef& ref, PlacedContainer& state) {
@@ -63,23 +98,29 @@ void set_cpuset(PlacingTurn& turn, const ContainerRef& ref, PlacedContainer& sta
   const bool is_there =
       !turn.rules.pins_cpus || (shares && state.is_in_pool && !state.strayed) ||
       (!shares && !state.is_in_pool && !state.strayed && *wanted == state.confirmed);
+  if (is_there && !shares && is_nobody_else_on(placing, ref, state.confirmed)) {
+    state.shares_confirmed = false;
+  }
   if (is_there && state.limits == limits) return;
-  if (!can_set(turn, ref, state, *wanted)) {
+  const auto next = next_place_of(turn, ref, state, *wanted, shares);
+  if (!next) {
     placing.blocked.insert(ref.pod);
     return;
   }
+  // What somebody else's move has cost it, the way back does not take.
+  if (state.strayed && next->cpus != *wanted) state.taking.own.clear();
   state.setting.ask();
-  state.asked = *wanted;
+  state.asked = next->cpus;
   state.asked_limits = limits;
-  if (shares) placing.pool.set_alone.insert(ref);
+  if (next->is_to_pool) placing.pool.set_alone.insert(ref);
   turn.touch(ref, state);
   watch_asked(turn, state);
-  turn.emit(
-      SetCpuset{.container = ref,
-                .placement = {.cpus = *wanted,
-                              .mems = wanted_mems(turn.rules, placing, ref),
-                              .limits = limits,
-                              .owner = shares ? CpuOwner::kSharedPool : CpuOwner::kContainer}});
+  turn.emit(SetCpuset{
+      .container = ref,
+      .placement = {.cpus = next->cpus,
+                    .mems = wanted_mems(turn.rules, placing, ref),
+                    .limits = limits,
+                    .owner = next->is_to_pool ? CpuOwner::kSharedPool : CpuOwner::kContainer}});
 }
 
 // The runtime has the container on these CPUs.
@@ -89,6 +130,7 @@ void put(PlacingTurn& turn, const ContainerRef& ref, PlacedContainer& state, con
   state.is_in_pool = turn.placing.pool.set_alone.contains(ref);
   state.confirmed = cpus;
   state.unsure.clear();
+  state.shares_confirmed = false;
   watch_placed(turn.placing, ref, state);
 }
 
@@ -151,13 +193,19 @@ void on_cpuset_failed(PlacingTurn& turn, const CpusetFailed& command) {
     const CpuSet before = confirmed_cpus(turn.placing, *state);
     state->unsure |= (before | command.cpus) - (before & command.cpus);
     state->confirmed = before | command.cpus;
+    state->shares_confirmed |= turn.placing.pool.set_alone.contains(ref);
     state->is_in_pool = false;
   }
+  const CpuPartition asked_partition =
+      state->asked_limits ? state->asked_limits->partition : CpuPartition::kNone;
   state->asked_limits.reset();
   state->limits.reset();
   end_asking(turn, ref, *state);
   if (is_placed) {
     report_resize_error(turn, ref, command.error.message);
+    if (asked_partition == CpuPartition::kIsolated) {
+      turn.warn(ref, "FailedPartition", command.error.message);
+    }
   } else {
     const std::string message =
         fmt::format("cannot set the CPUs of container {} to {}: {}", ref.container,
@@ -215,6 +263,7 @@ void set_cpusets(PlacingTurn& turn) {
   PlacingState& placing = turn.placing;
   if (turn.rules.pins_cpus && placing.saved_revision == 0) return;
   if (turn.rules.pins_cpus && !placing.pool.members.empty()) settle_pool(turn);
+  settle_fence(turn);
   for (const bool exclusive : {false, true}) {
     // Setting a container adds its pod to the work, where it is already.
     for (const std::string& uid : placing.work) {

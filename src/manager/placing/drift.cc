@@ -10,13 +10,19 @@
 namespace corehold {
 namespace {
 
+// Whether the CPUs of the container were made a partition and are none any more.
+bool has_lost_partition(const PlacedContainer& state, const SeenContainer& seen) {
+  return state.limits && state.limits->partition == CpuPartition::kIsolated && seen.partition &&
+         *seen.partition != "isolated";
+}
+
 // Whether the kernel lets the container run where it was put.
 bool is_in_place(const PlacingTurn& turn, const ContainerRef& ref, const PlacedContainer& state,
                  const SeenContainer& seen) {
   const PlacingState& placing = turn.placing;
   if (!turn.rules.pins_cpus) return true;
   if (!wanted_cpus(turn.rules, placing, ref)) return true;
-  return !seen.strayed &&
+  return !seen.strayed && !has_lost_partition(state, seen) &&
          seen.cpus - placing.offline == confirmed_cpus(placing, state) - placing.offline;
 }
 
@@ -25,11 +31,38 @@ void report_drift(PlacingTurn& turn, const ContainerRef& ref, PlacedContainer& s
   state.strayed = seen.cpus;
   turn.touch(ref, state);
   turn.emit(CountMetric{"corehold_drift_repairs_total", {}});
+  if (has_lost_partition(state, seen)) {
+    turn.warn(
+        ref, "PartitionLost",
+        fmt::format("container {} has lost its isolated partition of CPUs {}, the kernel says "
+                    "\"{}\": another cgroup may have been given these CPUs; it is made one "
+                    "again",
+                    ref.container, confirmed_cpus(turn.placing, state).str(), *seen.partition));
+    return;
+  }
   turn.warn(
       ref, "CpusetDriftRepaired",
       fmt::format("container {} was found on CPUs {}{}, not {}; it is put back", ref.container,
                   seen.cpus.str(), seen.strayed ? ", with threads outside its confines" : "",
                   confirmed_cpus(turn.placing, state).str()));
+}
+
+// The container runs on CPUs that the checkpoint does not give it: the checkpoint is older than the
+// container's place, or somebody has moved the container while there was no agent.
+bool is_outside_holding(const PlacingTurn& turn, const SeenContainer& seen) {
+  const Holding* holding = turn.placing.durable.find(seen.container);
+  if (!turn.rules.pins_cpus || holding == nullptr) return false;
+  return !seen.cpus.is_subset_of(holding->assigned);
+}
+
+void report_outside_holding(PlacingTurn& turn, const SeenContainer& seen) {
+  const Holding* holding = turn.placing.durable.find(seen.container);
+  turn.emit(CountMetric{"corehold_drift_repairs_total", {}});
+  turn.warn(
+      seen.container, "CpusetDriftRepaired",
+      fmt::format("container {} was found on CPUs {}; the checkpoint gives it {}, where it is "
+                  "put",
+                  seen.container.container, seen.cpus.str(), holding->assigned.str()));
 }
 
 // Whether where containers of the pool were seen is not older than where the pool is known to be.
@@ -105,6 +138,7 @@ void take_in(PlacingTurn& turn, const SeenContainer& seen) {
   state.presence = Presence::kRunning;
   state.confirmed = seen.cpus;
   state.unsure.clear();
+  state.shares_confirmed = true;
   state.asked.reset();
   state.setting.drop();
   placing.pool.set_alone.erase(seen.container);
@@ -126,6 +160,11 @@ void take_in(PlacingTurn& turn, const SeenContainer& seen) {
     if (!wanted && turn.rules.pins_cpus) state.strayed = possible;
   }
   watch_placed(placing, seen.container, state);
+  if (is_outside_holding(turn, seen)) {
+    report_outside_holding(turn, seen);
+    // Nobody knows which of its CPUs it was put on as its own.
+    state.taking.own.clear();
+  }
   const Container* container = pod.pod.find(seen.container.container);
   state.limits.reset();
   if (!state.actual && container != nullptr) {

@@ -65,21 +65,24 @@ CpuSet may_run_on(const PlacingState& placing, const PlacedContainer& container)
   return cpus;
 }
 
-Occupancy::Place place_of(const PlacingState& placing, const ContainerRef& ref,
-                          const PlacedContainer& container) {
-  const bool is_stray = container.strayed && placing.durable.find(ref) != nullptr;
-  return is_stray ? Occupancy::Place::kStray : Occupancy::Place::kOwn;
+Occupancy::Owner owner_of(const PlacingState& placing, const ContainerRef& ref) {
+  const bool holds = placing.durable.find(ref) != nullptr;
+  return holds ? Occupancy::Owner::kHolder : Occupancy::Owner::kOther;
 }
 
 void PlacingTurn::touch(const ContainerRef& ref, PlacedContainer& container) const {
   container.changed = placing.turn;
-  placing.occupancy.set(ref, alone_on(container), place_of(placing, ref, container));
+  count(ref, container);
   if (container.presence != Presence::kAbsent && container.is_in_pool) {
     placing.pool.members.insert(ref);
   } else {
     placing.pool.members.erase(ref);
   }
   touch(ref.pod);
+}
+
+void PlacingTurn::count(const ContainerRef& ref, const PlacedContainer& container) const {
+  placing.occupancy.set(ref, alone_on(container), owner_of(placing, ref));
 }
 
 void PlacingTurn::touch_all() const {
@@ -127,12 +130,16 @@ CpuSet confirmed_cpus(const PlacingState& placing, const PlacedContainer& contai
   return placing.pool.confirmed ? *placing.pool.confirmed : placing.pool.possible;
 }
 
-bool is_nobody_else_on(const PlacingState& placing, const ContainerRef& ref, const CpuSet& cpus,
-                       Occupancy::Strays strays) {
+CpuSet sole_cpus(const PlacedContainer& container) {
+  if (container.is_in_pool || container.shares_confirmed) return {};
+  return container.confirmed - container.unsure;
+}
+
+bool is_nobody_else_on(const PlacingState& placing, const ContainerRef& ref, const CpuSet& cpus) {
   const SharedPool& pool = placing.pool;
   const std::size_t others = pool.members.size() - (pool.members.contains(ref) ? 1U : 0U);
   if (others > 0 && pool_may_run_on(pool).intersects(cpus)) return false;
-  return !placing.occupancy.is_elsewhere_taken(ref, cpus, strays);
+  return !placing.occupancy.is_elsewhere_taken(ref, cpus);
 }
 
 const ContainerResize* shrink_of(const PlacedPod& pod, const std::string& container) {
@@ -156,7 +163,8 @@ Assigned shown_cpus(const ManagerRules& rules, const PlacingState& placing, cons
   if (const ContainerResize* shrink = shrink_of(pod, ref.container)) cpus &= shrink->after;
   // Also of what it keeps: a growth before this shrink may not have brought that yet. After a
   // crash the checkpoint may have a growth of which the store knows the wish alone.
-  const bool is_resized = state.actual || own->size() > state.exclusive;
+  // A container of the pool that has been given CPUs of its own has still to go there.
+  const bool is_resized = state.actual || own->size() > state.exclusive || state.is_in_pool;
   if (state.presence != Presence::kAbsent && is_resized) {
     cpus &= surely_on(placing, state) | placing.offline;
   }
@@ -176,9 +184,16 @@ bool is_told(const ManagerRules& rules, const PlacingState& placing, const Conta
 }
 
 std::optional<CpuSet> pool_target(const PlacingState& placing) {
-  CpuSet cpus = placing.durable.shared - placing.offline;
-  if (cpus.empty()) return std::nullopt;
-  return cpus;
+  const CpuSet shared = placing.durable.shared - placing.offline;
+  if (shared.empty()) return std::nullopt;
+  const SharedPool& pool = placing.pool;
+  const CpuSet& of_holders = placing.occupancy.of_holders();
+  CpuSet cpus = shared - of_holders;
+  if (pool.confirmed) cpus |= shared & *pool.confirmed;
+  if (!cpus.empty()) return cpus;
+  // Holders are on all of them: until one has left, the pool stays where nobody else is.
+  cpus = pool_may_run_on(pool) - of_holders - placing.offline;
+  return cpus.empty() ? shared : cpus;
 }
 
 std::optional<CpuSet> wanted_cpus(const ManagerRules& rules, const PlacingState& placing,
@@ -216,6 +231,8 @@ Limits limits_of(const PlacingState& placing, const ContainerRef& ref, const Con
     // More than any machine has is no limit, and nothing that a kernel could be told.
     const std::int64_t limit = std::max<std::int64_t>(0, container.limit(kCpu).milli_value());
     limits.quota = limit > std::int64_t{kMaxCpus} * 1000 ? 0 : limit;
+  } else if (const PlacedPod* pod = find_pod(placing, ref.pod)) {
+    limits.partition = partition_of(pod->pod.annotations);
   }
   return limits;
 }

@@ -15,8 +15,7 @@ namespace corehold {
 // Where the container may be running apart from the pool.
 CpuSet alone_on(const PlacedContainer& container);
 // How the container counts in the occupancy.
-Occupancy::Place place_of(const PlacingState& placing, const ContainerRef& ref,
-                          const PlacedContainer& container);
+Occupancy::Owner owner_of(const PlacingState& placing, const ContainerRef& ref);
 
 // Null when there is none.
 PlacedPod* find_pod(PlacingState& placing, const std::string& uid);
@@ -34,8 +33,9 @@ inline bool is_admitted(const PlacedPod& pod) { return pod.standing == Standing:
 // Every container that is entitled to CPUs of its own and may run again holds some.
 bool has_all_cpus(const PlacingState& placing, const PlacedPod& pod);
 
-// Where the containers without CPUs of their own belong. No value: nowhere else than where they
-// are, because none of these CPUs is online.
+// Where the containers without CPUs of their own belong: on the shared CPUs, less those that a
+// container with CPUs of its own has still to leave. No value: nowhere else than where they are,
+// because none of these CPUs is online.
 std::optional<CpuSet> pool_target(const PlacingState& placing);
 
 // Where the container belongs by the checkpoint, less offline CPUs and, once the container has been
@@ -53,10 +53,11 @@ CpuSet confirmed_cpus(const PlacingState& placing, const PlacedContainer& contai
 // no quota for a container with CPUs of its own.
 Limits limits_of(const PlacingState& placing, const ContainerRef& ref, const Container& container);
 
-// Whether every other container has confirmed to be elsewhere. Containers with CPUs of their own
-// that have strayed there may be left out.
-bool is_nobody_else_on(const PlacingState& placing, const ContainerRef& ref, const CpuSet& cpus,
-                       Occupancy::Strays strays = Occupancy::Strays::kCount);
+// The CPUs that the container was put on by itself, so that no other was put there since.
+CpuSet sole_cpus(const PlacedContainer& container);
+
+// Whether every other container has confirmed to be elsewhere.
+bool is_nobody_else_on(const PlacingState& placing, const ContainerRef& ref, const CpuSet& cpus);
 
 // The container's part in the resize that is under way, if it is to lose CPUs in it; null: not.
 const ContainerResize* shrink_of(const PlacedPod& pod, const std::string& container);

@@ -8,7 +8,8 @@
 
 namespace corehold {
 
-// Running containers of the pod whose CPUs the checkpoint has lost hold what they run on.
+// Running containers of the pod whose CPUs the checkpoint has lost hold what they run on, also
+// where it gives that to containers that do not run, which lose it.
 void hold_what_runs(PlacingTurn& turn, PlacedPod& pod);
 
 // Holdings of containers that are not known are given back.

@@ -2,6 +2,8 @@
 #include "manager/placing/ledger.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "manager/placing/facts.h"
@@ -81,14 +83,17 @@ void keep_bookings(PlacingTurn& turn) {
   PlacingState& placing = turn.placing;
   apply(placing.durable, unsaved_delta(placing));
   placing.unsaved_bookings.clear();
-  for (const std::string& uid : std::exchange(placing.unsaved, {})) {
+  std::set<std::string> changed = std::exchange(placing.unsaved, {});
+  // The first checkpoint of a life has what was found.
+  if (placing.saved_revision == 0) {
+    for (const auto& [uid, pod] : placing.pods) changed.insert(uid);
+  }
+  for (const std::string& uid : changed) {
     turn.touch(uid);
     PlacedPod* pod = find_pod(placing, uid);
     if (pod == nullptr) continue;
-    // A container that has strayed counts otherwise once it has CPUs of its own, and without them.
-    for (auto& [name, container] : pod->containers) {
-      if (container.strayed) turn.touch({uid, name}, container);
-    }
+    // A container that has CPUs of its own counts otherwise in the occupancy than one without.
+    for (auto& [name, container] : pod->containers) turn.count({uid, name}, container);
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Occupancy: for every CPU, how many containers may be running there. Answers "may anything else
-// run on these CPUs" without looking at every container.
+// run on these CPUs" and "on which CPUs may a container with CPUs of its own run" without looking
+// at every container.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@ namespace corehold {
 
 class Occupancy {
  public:
-  // Whether the container was found where nobody had put it and has CPUs of its own to go back to.
-  enum class Place { kOwn, kStray };
+  // Whether the container holds CPUs of its own, wherever it runs.
+  enum class Owner { kHolder, kOther };
 
   // The container may run on these CPUs from now on; none: nowhere.
-  void set(const ContainerRef& ref, const CpuSet& cpus, Place place);
+  void set(const ContainerRef& ref, const CpuSet& cpus, Owner owner);
 
-  // Which containers count.
-  enum class Strays { kCount, kLeaveOut };
   // Whether a container other than `ref` may run on one of these CPUs.
-  bool is_elsewhere_taken(const ContainerRef& ref, const CpuSet& cpus, Strays strays) const;
+  bool is_elsewhere_taken(const ContainerRef& ref, const CpuSet& cpus) const;
+  // The CPUs on which a holder may run.
+  const CpuSet& of_holders() const { return of_holders_; }
 
   // Whether both say the same of every CPU.
   bool is_same_as(const Occupancy& other) const { return entries_ == other.entries_; }
@@ -34,7 +35,7 @@ class Occupancy {
  private:
   struct Entry {
     CpuSet cpus{};
-    Place place = Place::kOwn;
+    Owner owner = Owner::kOther;
 
     bool operator==(const Entry&) const = default;
   };
@@ -43,7 +44,8 @@ class Occupancy {
 
   std::map<ContainerRef, Entry> entries_{};
   std::vector<std::int32_t> containers_{};  // by CPU
-  std::vector<std::int32_t> strays_{};      // of these
+  std::vector<std::int32_t> holders_{};     // of these
+  CpuSet of_holders_{};                     // the CPUs that have any
 };
 
 }  // namespace corehold

@@ -6,6 +6,7 @@
 #include "manager/placing/admitting.h"
 #include "manager/placing/cpusets.h"
 #include "manager/placing/facts.h"
+#include "manager/placing/fence.h"
 #include "manager/placing/ledger.h"
 #include "manager/placing/resize_course.h"
 #include "manager/placing/resizing.h"
@@ -125,6 +126,7 @@ void take(PlacingTurn& turn, const ContainerGone& command) {
   state->is_in_pool = false;
   state->confirmed.clear();
   state->unsure.clear();
+  state->shares_confirmed = false;
   state->asked.reset();
   state->limits.reset();
   state->asked_limits.reset();
@@ -154,6 +156,9 @@ std::optional<Placement> place_start(PlacingTurn& turn, const ContainerRef& ref)
     const Holding* holding = placing.durable.find(ref);
     if (holding == nullptr && (state.exclusive > 0 || !settle_pool(turn))) return std::nullopt;
     if (holding != nullptr && !is_nobody_else_on(placing, ref, holding->assigned)) {
+      return std::nullopt;
+    }
+    if (holding != nullptr && !is_fenced(turn.rules, placing, holding->assigned)) {
       return std::nullopt;
     }
     state.is_in_pool = holding == nullptr;

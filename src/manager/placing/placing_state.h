@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "container/placement.h"
+#include "isolation/change.h"
 #include "manager/attempt.h"
 #include "manager/placing/occupancy.h"
 #include "manager/record.h"
@@ -75,7 +76,10 @@ struct PlacedContainer {
   // it was asked to put the container.
   CpuSet confirmed{};
   std::optional<CpuSet> asked{};
-  CpuSet unsure{};    // of `confirmed`: CPUs of a failed attempt, which may or may not be there
+  CpuSet unsure{};  // of `confirmed`: CPUs of a failed attempt, which may or may not be there
+  // Others may be on `confirmed` too: the container was found there by this life of the agent, or
+  // an attempt to put it into the pool has failed.
+  bool shares_confirmed = false;
   Attempt setting{};  // of its CPUs and limits
   // Where else the container was last seen, when that is not where it was put: it has to go back.
   std::optional<CpuSet> strayed{};
@@ -186,6 +190,21 @@ struct SharedPool {
   bool operator==(const SharedPool&) const = default;
 };
 
+// The CPUs that the rest of the machine is kept off: those that containers hold. Unused where
+// containers are kept apart from each other alone.
+struct FenceState {
+  // What the last answer was about, also where it named things that stay; no value: nothing was
+  // answered in this life of the agent.
+  std::optional<CpuSet> confirmed{};
+  std::optional<CpuSet> asked{};  // what is being done
+  Attempt setting{};
+  bool is_due = false;  // has to be asked for again, for what may have come since
+  std::vector<Leftover> leftovers{};
+  std::vector<std::string> displaced{};
+
+  bool operator==(const FenceState&) const = default;
+};
+
 // A resize that begins once the checkpoint is saved.
 struct AcceptedResize {
   ResizeDecision decision{};
@@ -198,6 +217,7 @@ struct PlacingState {
   bool cordoned = false;                    // new pods of the API go on waiting
   std::map<std::string, PlacedPod> pods{};  // by UID
   SharedPool pool{};
+  FenceState fence{};
   Occupancy occupancy{};  // of the containers outside the pool, kept by touch()
 
   // What the checkpoint says as far as is known: everything that is done on CPUs goes by

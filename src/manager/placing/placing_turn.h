@@ -33,6 +33,8 @@ struct PlacingTurn : Turn {
   // The same, after a change of the container: REQUIRED after each, since what others may do
   // depends on where the container may run.
   void touch(const ContainerRef& ref, PlacedContainer& container) const;
+  // The container may run where it says, and holds CPUs by what is durable now. Done by touch().
+  void count(const ContainerRef& ref, const PlacedContainer& container) const;
   // Every pod is looked at: something has changed that all depend on.
   void touch_all() const;
 };

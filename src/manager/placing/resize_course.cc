@@ -49,8 +49,10 @@ bool has_what_was_granted(const PlacingTurn& turn, const ContainerRef& ref, cons
   if (state.presence == Presence::kAbsent) return true;
   if (state.presence == Presence::kStarting || state.asked) return false;
   if (state.limits != limits_of(placing, ref, *pod.pod.find(ref.container))) return false;
-  // A container of the shared pool goes where the pool goes, whatever its resources.
-  if (!turn.rules.pins_cpus || state.is_in_pool) return true;
+  if (!turn.rules.pins_cpus) return true;
+  // A container of the shared pool goes where the pool goes, whatever its resources; one that has
+  // been given CPUs of its own meanwhile has still to go there.
+  if (state.is_in_pool) return holding == nullptr;
   const auto wanted = wanted_cpus(turn.rules, placing, ref);
   return !wanted || state.confirmed == *wanted;
 }

@@ -212,6 +212,8 @@ void start_containers(RunningTurn& turn, const std::string& uid, RunPod& pod) {
   if (!pod.store.is_saved() || is_stopping(pod) || pod.record.restart_all.under_way) return;
   const PlacedPod* placed = find_pod(turn.placing.placing, uid);
   if (placed == nullptr || !is_admitted(*placed)) return;
+  // One copy for all containers that start now: the runtime keeps what each was started with.
+  std::shared_ptr<const Pod> copy;
   for (const Container* container : whose_turn(pod)) {
     RunContainer& state = pod.containers.at(container->name);
     const ContainerRecord& record = pod.record.containers.at(container->name);
@@ -224,9 +226,10 @@ void start_containers(RunningTurn& turn, const std::string& uid, RunPod& pod) {
     }
     state.stage = Stage::kStarting;
     state.has_remains = true;
+    if (copy == nullptr) copy = std::make_shared<const Pod>(pod.record.pod);
     turn.emit(StartContainer{.container = ref,
                              .attempt = record.exits,
-                             .pod = std::make_shared<const Pod>(pod.record.pod),
+                             .pod = copy,
                              .source = pod.record.source,
                              .placement = *std::move(placement)});
   }

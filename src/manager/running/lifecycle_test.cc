@@ -33,6 +33,30 @@ class LifecycleTest : public testing::Test {
   std::vector<std::string> restart(const std::string& uid) {
     return node_.run(TimerFired{{TimerKey::Kind::kRestart, {uid, "main"}}});
   }
+  // The starts of the first step that starts containers of a new pod.
+  std::vector<StartContainer> first_starts(const Pod& pod) {
+    NodeState state = node_.node();
+    std::vector<StartContainer> starts;
+    std::vector<Command> open{CreatePod{.pod = pod}};
+    for (std::size_t next = 0; next < open.size() && starts.empty(); ++next) {
+      Outcome outcome = step(node_.rules(), std::move(state), Command(open[next]), node_.time());
+      state = std::move(outcome.node);
+      for (const Effect& effect : outcome.effects) {
+        if (const auto* start = std::get_if<StartContainer>(&effect)) starts.push_back(*start);
+        if (std::holds_alternative<SavePod>(effect)) open.emplace_back(PodSaved{.uid = pod.uid});
+        if (const auto* save = std::get_if<PersistCheckpoint>(&effect)) {
+          open.emplace_back(CheckpointSaved{.revision = save->revision});
+        }
+        if (const auto* share = std::get_if<SetSharedCpus>(&effect)) {
+          open.emplace_back(SharedCpusApplied{.cpus = share->cpus});
+        }
+        if (std::holds_alternative<WritePodInfo>(effect)) {
+          open.emplace_back(PodInfoWritten{.uid = pod.uid});
+        }
+      }
+    }
+    return starts;
+  }
 };
 
 TEST_F(LifecycleTest, InitContainersRunOneAfterTheOtherSidecarsStay) {
@@ -179,28 +203,7 @@ TEST_F(LifecycleTest, GraceIsThePodsOwnUnlessSaidOtherwise) {
 }
 
 TEST_F(LifecycleTest, SharesFollowRequestsAndQuotaOnlyLimitsThoseThatShare) {
-  const auto start_of = [&](const Pod& pod) {
-    NodeState state = node_.node();
-    std::vector<Command> open{CreatePod{.pod = pod}};
-    for (std::size_t next = 0; next < open.size(); ++next) {
-      Outcome outcome = step(node_.rules(), std::move(state), Command(open[next]), node_.time());
-      state = std::move(outcome.node);
-      for (const Effect& effect : outcome.effects) {
-        if (const auto* start = std::get_if<StartContainer>(&effect)) return *start;
-        if (std::holds_alternative<SavePod>(effect)) open.emplace_back(PodSaved{.uid = pod.uid});
-        if (const auto* save = std::get_if<PersistCheckpoint>(&effect)) {
-          open.emplace_back(CheckpointSaved{.revision = save->revision});
-        }
-        if (const auto* share = std::get_if<SetSharedCpus>(&effect)) {
-          open.emplace_back(SharedCpusApplied{.cpus = share->cpus});
-        }
-        if (std::holds_alternative<WritePodInfo>(effect)) {
-          open.emplace_back(PodInfoWritten{.uid = pod.uid});
-        }
-      }
-    }
-    return StartContainer{};
-  };
+  const auto start_of = [&](const Pod& pod) { return first_starts(pod).at(0); };
   const StartContainer shared_one = start_of(pod_of("a", {"main cpu=500m..1500m"}));
   EXPECT_EQ(shared_one.placement.limits.cpu_shares, 512);
   EXPECT_EQ(shared_one.placement.limits.quota, 1500);
@@ -212,6 +215,15 @@ TEST_F(LifecycleTest, SharesFollowRequestsAndQuotaOnlyLimitsThoseThatShare) {
   const StartContainer idle = start_of(pod_of("c", {"main memory=1Gi"}));
   EXPECT_EQ(idle.placement.limits.cpu_shares, 2);
   EXPECT_EQ(idle.placement.limits.quota, 0);
+}
+
+// The runtime keeps the pod of each container: a copy for each would be the square of their number.
+TEST_F(LifecycleTest, ContainersThatStartTogetherShareOneCopyOfTheirPod) {
+  const std::vector<StartContainer> starts =
+      first_starts(pod_of("a", {"one cpu=100m..2", "two cpu=100m..2"}));
+  ASSERT_EQ(starts.size(), 2U);
+  EXPECT_NE(starts[0].pod, nullptr);
+  EXPECT_EQ(starts[0].pod, starts[1].pod);
 }
 
 TEST_F(LifecycleTest, TheLifeOfAnExclusivePodSyncsTwoRecordsAndTwoCheckpoints) {

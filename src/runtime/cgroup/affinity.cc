@@ -97,6 +97,16 @@ std::vector<pid_t> process_tree(const ContainerProcesses& container) {
   });
 }
 
+// On record first, for processes that start meanwhile.
+Result<void> set_affinities(const ContainerProcesses& container, const CpuSet& cpus) {
+  TRY(replace_file(record_of(container), cpus.str()));
+  if (cpus.empty() || container.supervisor <= 0) return {};
+  for (int tries = 0; tries < kTries; ++tries) {
+    if (TRY(correct(process_tree(container), cpus)) == 0) return {};
+  }
+  return Error{Code::kIo, "its threads change their affinity faster than it can be set"};
+}
+
 }  // namespace
 
 CpuSet cpus_of_process(pid_t pid) {
@@ -123,23 +133,21 @@ Result<void> Affinity::confine(const ContainerProcesses& container,
 }
 
 Result<void> Affinity::set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const {
-  const auto kept = replace_file(record_of(container), cpus.str());
-  if (!kept) return wrap(setting_cpus(container.ref, cpus), kept.error());
-  if (cpus.empty() || container.supervisor <= 0) return {};
-  for (int tries = 0; tries < kTries; ++tries) {
-    const auto wrong = correct(process_tree(container), cpus);
-    if (!wrong) return wrap(setting_cpus(container.ref, cpus), wrong.error());
-    if (*wrong == 0) return {};
-  }
-  return wrap(setting_cpus(container.ref, cpus),
-              {Code::kIo, "its threads change their affinity faster than it can be set"});
+  const auto set = write_newest(
+      container, cpus, [&](const CpuSet& newest) { return set_affinities(container, newest); });
+  return set ? set : wrap(setting_cpus(container.ref, cpus), set.error());
 }
 
 Result<void> Affinity::place(const ContainerProcesses& container, pid_t pid) const {
-  const CpuSet cpus = asked_for(container);
-  if (cpus.empty()) return {};
   for (int tries = 0; tries < kTries; ++tries) {
-    if (TRY(correct({pid}, cpus)) == 0) break;
+    std::size_t wrong = 0;
+    // Asked for each time: a monitor is told by the record alone that the CPUs have changed.
+    const auto corrected =
+        write_newest(container, asked_for(container), [&](const CpuSet& cpus) -> Result<void> {
+          if (!cpus.empty()) wrong = TRY(correct({pid}, cpus));
+          return {};
+        });
+    if (!corrected || wrong == 0) return corrected;
   }
   return {};
 }

@@ -108,6 +108,13 @@ Result<std::set<pid_t>> processes_in(const std::string& cgroup, std::string_view
   return processes;
 }
 
+Result<std::set<pid_t>> many_processes_in(const std::string& cgroup) {
+  constexpr std::size_t kMany = 256;
+  auto processes = TRY(members_of(cgroup, "cgroup.procs"));
+  if (processes.size() < kMany) processes.clear();
+  return processes;
+}
+
 std::vector<pid_t> outside(const std::vector<pid_t>& processes, const std::set<pid_t>& members) {
   std::vector<pid_t> found;
   for (const pid_t process : processes) {

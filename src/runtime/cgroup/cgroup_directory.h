@@ -41,6 +41,11 @@ void remove_if_empty(const std::string& path);
 // the others are there.
 Result<std::set<pid_t>> processes_in(const std::string& cgroup, std::string_view threads);
 
+// The same by the list of processes alone, where there are so many that to look who descends from
+// whom costs everybody: it takes the kernel the square of their number while they die, on a CPU
+// that nobody else gets meanwhile. Empty: there are few, or none.
+Result<std::set<pid_t>> many_processes_in(const std::string& cgroup);
+
 // The threads of these processes that are not in `members` and were not just about to end.
 std::vector<pid_t> outside(const std::vector<pid_t>& processes, const std::set<pid_t>& members);
 

@@ -169,9 +169,12 @@ void CgroupV1::thaw(const ContainerProcesses& container) const {
 
 Result<void> CgroupV1::confine(const ContainerProcesses& container,
                                const Placement& placement) const {
-  auto confined = make_cpuset(container);
-  if (confined) confined = set_mems(container, placement.mems);
-  if (confined) confined = set_cpuset(container, placement.cpus);
+  const auto confined =
+      write_newest(container, placement.cpus, [&](const CpuSet& newest) -> Result<void> {
+        TRY(make_cpuset(container));
+        TRY(set_mems(container, placement.mems));
+        return set_cpuset(container, newest);
+      });
   if (!confined) return wrap(setting_cpus(container.ref, placement.cpus), confined.error());
   if (!places_.cpu.empty()) {
     const auto weighed = set_cpu(container, placement.limits);
@@ -180,6 +183,7 @@ Result<void> CgroupV1::confine(const ContainerProcesses& container,
                               container.ref.pod),
                   weighed.error());
     }
+    give_realtime(container, placement);
   }
   make_freezer(container);
   auto limited = make_memory(container, placement.limits.memory_limit);
@@ -191,11 +195,13 @@ Result<void> CgroupV1::confine(const ContainerProcesses& container,
 }
 
 Result<void> CgroupV1::set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const {
-  auto set = make_cpuset(container);
-  if (set && TRY(read_set<NodeSet>(cpuset_of(container), kMems)).empty()) {
-    set = set_mems(container, std::nullopt);
-  }
-  if (set) set = set_cpuset(container, cpus);
+  const auto set = write_newest(container, cpus, [&](const CpuSet& newest) -> Result<void> {
+    TRY(make_cpuset(container));
+    if (TRY(read_set<NodeSet>(cpuset_of(container), kMems)).empty()) {
+      TRY(set_mems(container, std::nullopt));
+    }
+    return set_cpuset(container, newest);
+  });
   if (!set) return wrap(setting_cpus(container.ref, cpus), set.error());
   return bring_back(container);
 }
@@ -265,6 +271,18 @@ Result<void> CgroupV1::set_cpu(const ContainerProcesses& container, const Limits
     TRY(write_number(path_in(places_.cpu, level), "cpu.shares", all));
   }
   return write_number(places_.cpu + "/" + places_.name, "cpu.shares", all);
+}
+
+void CgroupV1::give_realtime(const ContainerProcesses& container,
+                             const Placement& placement) const {
+  const bool own = placement.owner == CpuOwner::kContainer && !placement.cpus.empty();
+  const std::scoped_lock held(levels_);
+  realtime_.give(container.cgroup, own ? RealtimeShare::kOwnCpus : RealtimeShare::kSharedCpus);
+}
+
+void CgroupV1::take_realtime(const ContainerProcesses& container) const {
+  const std::scoped_lock held(levels_);
+  realtime_.take_back(container.cgroup);
 }
 
 Result<void> CgroupV1::make_memory(const ContainerProcesses& container, std::int64_t limit) const {
@@ -383,6 +401,14 @@ Result<std::vector<LiveContainer>> CgroupV1::unknown(const std::set<std::string>
 }
 
 Result<std::size_t> CgroupV1::kill(const ContainerProcesses& container) const {
+  // Those that are elsewhere follow when these have become few.
+  const auto many = [&] { return many_processes_in(cpuset_of(container)); };
+  if (!TRY(many()).empty()) {
+    freeze(container);
+    const auto killed = kill_members(many);
+    thaw(container);
+    if (!killed || *killed > 0) return killed;
+  }
   const auto there = TRY(processes(container));
   if (std::all_of(there.begin(), there.end(), [](pid_t pid) { return has_ended(pid); })) {
     // One that forks and ends may have been missed in the moment between.
@@ -399,7 +425,10 @@ Result<std::size_t> CgroupV1::kill(const ContainerProcesses& container) const {
 
 Result<bool> CgroupV1::remove(const ContainerProcesses& container) const {
   if (!TRY(remove_cgroup(cpuset_of(container)))) return false;
-  if (!places_.cpu.empty() && !TRY(remove_cgroup(cpu_of(container)))) return false;
+  if (!places_.cpu.empty()) {
+    take_realtime(container);
+    if (!TRY(remove_cgroup(cpu_of(container)))) return false;
+  }
   if (!places_.memory.empty() && !TRY(remove_cgroup(memory_of(container)))) return false;
   if (!places_.freezer.empty()) static_cast<void>(remove_cgroup(freezer_of(container)));
   const auto levels = levels_above(container.cgroup);
@@ -412,6 +441,7 @@ Result<bool> CgroupV1::remove(const ContainerProcesses& container) const {
     }
     remove_if_empty(hierarchy + "/" + places_.name);
   }
+  realtime_.divide_again();
   return true;
 }
 

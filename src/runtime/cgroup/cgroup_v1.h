@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/cgroup/confinement.h"
+#include "runtime/cgroup/realtime_shares.h"
 
 namespace corehold {
 
@@ -28,7 +29,8 @@ class CgroupV1 : public Confinement {
     std::string memory{};  // "": there is none
   };
 
-  explicit CgroupV1(Places places) : places_(std::move(places)) {}
+  explicit CgroupV1(Places places)
+      : places_(std::move(places)), realtime_(places_.cpu, places_.name) {}
 
   Capabilities capabilities() const override;
   boost::json::object describe() const override;
@@ -69,6 +71,8 @@ class CgroupV1 : public Confinement {
   Result<void> set_cpuset(const ContainerProcesses& container, const CpuSet& cpus) const;
   Result<void> check_taken(const std::string& cgroup, const CpuSet& cpus) const;
   Result<void> set_cpu(const ContainerProcesses& container, const Limits& limits) const;
+  void give_realtime(const ContainerProcesses& container, const Placement& placement) const;
+  void take_realtime(const ContainerProcesses& container) const;
   Result<void> make_memory(const ContainerProcesses& container, std::int64_t limit) const;
   Result<void> set_memory(const ContainerProcesses& container, std::int64_t limit) const;
   std::vector<pid_t> process_tree(const ContainerProcesses& container) const;
@@ -79,6 +83,7 @@ class CgroupV1 : public Confinement {
   // Held while cgroups around a container's are made with its own in them, or removed because they
   // are empty: threads do both for different containers, and only they know when they are done.
   mutable std::mutex levels_{};
+  mutable RealtimeShares realtime_;  // guarded by levels_
 };
 
 }  // namespace corehold

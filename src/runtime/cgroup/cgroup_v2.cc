@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cgroup/cgroup_directory.h"
+#include "runtime/cgroup/partition.h"
 #include "runtime/cgroup/process_tree.h"
 #include "runtime/cgroup/unknown_cgroups.h"
 #include "sys/file/kernel_file.h"
@@ -66,6 +67,9 @@ std::int64_t kept_memory(const std::string& cgroup) {
 
 }  // namespace
 
+CgroupV2::CgroupV2(Places places)
+    : places_(std::move(places)), has_partitions_(corehold::has_partitions(places_.mount)) {}
+
 Capabilities CgroupV2::capabilities() const {
   std::vector<std::string> missing;
   if (!places_.has_cpu) {
@@ -74,7 +78,8 @@ Capabilities CgroupV2::capabilities() const {
   if (!places_.has_memory) {
     missing.emplace_back("no memory controller: memory limits have no effect");
   }
-  Capabilities capabilities{.confined_by = ConfinedBy::kCgroupV2};
+  Capabilities capabilities{.confined_by = ConfinedBy::kCgroupV2,
+                            .has_partitions = has_partitions_};
   if (!missing.empty()) {
     capabilities.note = fmt::format("{} has {}", places_.base, fmt::join(missing, "; and "));
   }
@@ -126,7 +131,18 @@ Result<void> CgroupV2::make_levels(const std::string& cgroup) const {
 
 Result<void> CgroupV2::set_own_cpus(const std::string& cgroup, const CpuSet& cpus) const {
   TRY(write_changed(file_in(cgroup, "cpuset.cpus"), cpus.str()));
-  const CpuSet online = TRY(read_cpus(file_in(places_.mount, "cpuset.cpus.effective")));
+  return check_cpus(cgroup, cpus);
+}
+
+Result<CpuSet> CgroupV2::online() const {
+  CpuSet cpus = TRY(read_cpus(file_in(places_.mount, "cpuset.cpus.effective")));
+  // CPUs of partitions are not the root's any more.
+  if (const auto apart = read_cpus(file_in(places_.mount, "cpuset.cpus.isolated"))) cpus |= *apart;
+  return cpus;
+}
+
+Result<void> CgroupV2::check_cpus(const std::string& cgroup, const CpuSet& cpus) const {
+  const CpuSet online = TRY(this->online());
   const CpuSet taken = TRY(read_cpus(file_in(cgroup, "cpuset.cpus.effective")));
   if (!taken.empty() && taken == (cpus & online)) return {};
   return Error{Code::kIo, fmt::format("the kernel lets {} run on {} instead", cgroup, taken.str())};
@@ -137,7 +153,7 @@ Result<void> CgroupV2::inherit_cpus(const std::string& cgroup, const std::string
   auto inherits = write_changed(file_in(cgroup, "cpuset.cpus"), "");
   // The kernel takes no CPUs away from a cgroup with processes in it; all CPUs say the same.
   if (!inherits && inherits.error().number == ENOSPC) {
-    const CpuSet online = TRY(read_cpus(file_in(places_.mount, "cpuset.cpus.effective")));
+    const CpuSet online = TRY(this->online());
     inherits = write_changed(file_in(cgroup, "cpuset.cpus"), online.str());
   }
   if (!inherits) return inherits;
@@ -177,7 +193,7 @@ Result<void> CgroupV2::set_cpu(const std::string& cgroup, const Limits& limits) 
                       std::to_string(std::clamp<std::int64_t>(together, 1, kMostWeight))));
     levels.pop_back();
   }
-  const CpuSet machine = TRY(read_cpus(file_in(places_.mount, "cpuset.cpus.effective")));
+  const CpuSet machine = TRY(online());
   const std::string all = std::to_string(cpu_weight(std::int64_t{1024} * machine.size()));
   if (!places_.delegated) TRY(write_changed(file_in(places_.base, "cpu.weight"), all));
   for (const std::string& level : levels) {
@@ -209,7 +225,11 @@ Result<void> CgroupV2::confine(const ContainerProcesses& container,
     confined = write_changed(file_in(path_of(container.cgroup), "cpuset.mems"),
                              placement.mems ? placement.mems->str() : "");
   }
-  if (confined) confined = set_cpuset(container, placement.cpus);
+  if (confined) confined = leave_partition(container, placement);
+  if (confined) {
+    confined = write_newest(container, placement.cpus,
+                            [&](const CpuSet& newest) { return set_cpuset(container, newest); });
+  }
   if (!confined) return wrap(setting_cpus(container.ref, placement.cpus), confined.error());
   if (places_.has_cpu) {
     const auto weighed = set_cpu(container.cgroup, placement.limits);
@@ -220,16 +240,42 @@ Result<void> CgroupV2::confine(const ContainerProcesses& container,
     }
   }
   TRY(bring_back(container));
-  // Last: CPUs are kept apart whatever becomes of it.
+  // Last: CPUs are kept apart whatever becomes of these.
+  const auto parted = join_partition(container, placement);
+  if (!parted) return wrap(setting_cpus(container.ref, placement.cpus), parted.error());
   if (!places_.has_memory) return {};
   const auto limited = set_memory(container, placement.limits.memory_limit);
   if (limited) return {};
   return wrap(setting_memory(container.ref, placement.limits.memory_limit), limited.error());
 }
 
+Result<void> CgroupV2::leave_partition(const ContainerProcesses& container,
+                                       const Placement& placement) const {
+  const std::string own = path_of(container.cgroup);
+  if (read_partition(own).kind == PartitionView::Kind::kMember) return {};
+  const std::scoped_lock held(levels_);
+  const bool stays = placement.limits.partition == CpuPartition::kIsolated;
+  if (!stays) return end_partition(places_.mount, own);
+  // The CPUs of a partition that is valid change together with what is exclusive.
+  const auto set = set_partition(places_.mount, own, placement.cpus);
+  // Invalid: it is tried again at the end, and the CPUs are set as those of any other cgroup.
+  if (!set && set.error().code == Code::kConflict) return {};
+  return set;
+}
+
+Result<void> CgroupV2::join_partition(const ContainerProcesses& container,
+                                      const Placement& placement) const {
+  if (placement.limits.partition != CpuPartition::kIsolated || placement.cpus.empty()) return {};
+  const std::scoped_lock held(levels_);
+  TRY(set_partition(places_.mount, path_of(container.cgroup), placement.cpus));
+  return check_cpus(path_of(container.cgroup), placement.cpus);
+}
+
 Result<void> CgroupV2::set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const {
-  auto set = make_levels(container.cgroup);
-  if (set) set = set_cpuset(container, cpus);
+  const auto set = write_newest(container, cpus, [&](const CpuSet& newest) -> Result<void> {
+    TRY(make_levels(container.cgroup));
+    return set_cpuset(container, newest);
+  });
   if (!set) return wrap(setting_cpus(container.ref, cpus), set.error());
   return bring_back(container);
 }
@@ -283,12 +329,19 @@ Result<void> CgroupV2::bring_back(const ContainerProcesses& container) const {
 Result<KernelView> CgroupV2::look(const ContainerProcesses& container) const {
   KernelView view{.cpus =
                       TRY(read_cpus(file_in(path_of(container.cgroup), "cpuset.cpus.effective")))};
+  if (has_partitions_) view.partition = read_partition(path_of(container.cgroup)).text;
   // Twice: a process may have been created a moment ago, and its parent is about to move it.
   view.strayed = !TRY(strays(container)).empty() && !TRY(strays(container)).empty();
   if (places_.has_memory) {
     view.oom_kills = number_in(file_in(path_of(container.cgroup), "memory.events"), "oom_kill");
   }
   return view;
+}
+
+std::string CgroupV2::watched(const ContainerProcesses& container) const {
+  const std::string own = path_of(container.cgroup);
+  if (read_partition(own).kind == PartitionView::Kind::kMember) return {};
+  return partition_file(own);
 }
 
 Result<std::set<pid_t>> CgroupV2::processes(const ContainerProcesses& container) const {
@@ -316,6 +369,9 @@ Result<std::size_t> CgroupV2::kill(const ContainerProcesses& container) const {
   const std::string own = path_of(container.cgroup);
   // Kills also processes that fork faster than they are found; since Linux 5.14.
   if (is_cgroup(own)) static_cast<void>(write_kernel_file(file_in(own, "cgroup.kill"), "1"));
+  // Those that are elsewhere follow when these have become few.
+  const auto many = [&] { return many_processes_in(own); };
+  if (const std::size_t killed = TRY(kill_members(many)); killed > 0) return killed;
   const std::size_t found = TRY(kill_members([&] { return processes(container); }));
   // A process of another PID namespace has no number here.
   return std::max<std::size_t>(found, TRY(is_populated(own)) ? 1 : 0);
@@ -328,6 +384,7 @@ Result<bool> CgroupV2::remove(const ContainerProcesses& container) const {
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     remove_if_empty(path_of(*level));
   }
+  if (has_partitions_) forget_partition(places_.mount, path_of(container.cgroup));
   if (!places_.delegated) remove_if_empty(places_.base);
   return true;
 }

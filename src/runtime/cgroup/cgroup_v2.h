@@ -26,7 +26,7 @@ class CgroupV2 : public Confinement {
     bool has_memory = true;  // the memory controller can be had
   };
 
-  explicit CgroupV2(Places places) : places_(std::move(places)) {}
+  explicit CgroupV2(Places places);
 
   Capabilities capabilities() const override;
   boost::json::object describe() const override;
@@ -35,6 +35,7 @@ class CgroupV2 : public Confinement {
   Result<void> set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const override;
   Result<void> place(const ContainerProcesses& container, pid_t pid) const override;
   Result<KernelView> look(const ContainerProcesses& container) const override;
+  std::string watched(const ContainerProcesses& container) const override;
   Result<std::set<pid_t>> processes(const ContainerProcesses& container) const override;
   Result<std::vector<LiveContainer>> unknown(const std::set<std::string>& known,
                                              EmptyCgroups empty) const override;
@@ -46,6 +47,15 @@ class CgroupV2 : public Confinement {
   Result<void> hand_down(const std::string& cgroup) const;
   Result<void> make_levels(const std::string& cgroup) const;
   Result<void> set_cpuset(const ContainerProcesses& container, const CpuSet& cpus) const;
+  // The CPUs of the machine that are online.
+  Result<CpuSet> online() const;
+  // Fails unless the kernel lets the cgroup run on these CPUs, as far as they are online.
+  Result<void> check_cpus(const std::string& cgroup, const CpuSet& cpus) const;
+  // Before and after the CPUs are set: a container that is a partition, and that is to be one.
+  Result<void> leave_partition(const ContainerProcesses& container,
+                               const Placement& placement) const;
+  Result<void> join_partition(const ContainerProcesses& container,
+                              const Placement& placement) const;
   Result<void> set_own_cpus(const std::string& cgroup, const CpuSet& cpus) const;
   Result<void> inherit_cpus(const std::string& cgroup, const std::string& parent) const;
   Result<void> set_cpu(const std::string& cgroup, const Limits& limits) const;
@@ -56,6 +66,7 @@ class CgroupV2 : public Confinement {
   Result<void> bring_back(const ContainerProcesses& container) const;
 
   Places places_;
+  bool has_partitions_;  // partition.h
   // Held while cgroups around a container's are made with its own in them, or removed because they
   // are empty: threads do both for different containers, and only they know when they are done.
   mutable std::mutex levels_{};

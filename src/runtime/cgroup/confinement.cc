@@ -177,20 +177,31 @@ bool flag_in(const boost::json::object& object, std::string_view key) {
 
 }  // namespace
 
-void SharedCpus::announce(const CpuSet& cpus) {
+void NewestCpus::announce(const CpuSet& cpus) {
   const std::scoped_lock held(lock_);
   cpus_ = cpus;
 }
 
-Result<void> SharedCpus::use(const CpuSet& otherwise,
+Result<void> NewestCpus::use(const CpuSet& otherwise,
                              const std::function<Result<void>(const CpuSet&)>& write) {
   const std::scoped_lock one_write(writing_);
+  if (is_closed_) return {};
   CpuSet newest = otherwise;
   {
     const std::scoped_lock held(lock_);
     if (cpus_) newest = *cpus_;
   }
   return write(newest);
+}
+
+void NewestCpus::close() {
+  const std::scoped_lock one_write(writing_);
+  is_closed_ = true;
+}
+
+Result<void> write_newest(const ContainerProcesses& container, const CpuSet& cpus,
+                          const std::function<Result<void>(const CpuSet&)>& write) {
+  return container.own_cpus ? container.own_cpus->use(cpus, write) : write(cpus);
 }
 
 Result<std::string> step_into_leaf(const std::string& proc) {

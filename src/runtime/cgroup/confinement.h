@@ -31,10 +31,11 @@
 
 namespace corehold {
 
-// The CPUs that a shared parent is to have, for all threads that write them to the kernel. A
-// container that joins writes them too, and must not undo what another thread has written since;
-// one thread for all of these writes would make every container wait for the slowest.
-class SharedCpus {
+// The CPUs that a container or a shared parent was to have last, for all threads that write them to
+// the kernel: the thread that works for the container, and the one that moves the shared pool.
+// Neither may undo what the other has written since; one thread for both would make every container
+// wait for the slowest.
+class NewestCpus {
  public:
   // From now on every write is of these. The loop says so before it queues any work that depends
   // on it; waits for no write.
@@ -43,10 +44,14 @@ class SharedCpus {
   // after the other.
   Result<void> use(const CpuSet& otherwise,
                    const std::function<Result<void>(const CpuSet&)>& write);
+  // From now on nothing is written: the container's cgroup goes, or is that of its next attempt.
+  // Waits for a write that is under way.
+  void close();
 
  private:
-  std::mutex writing_{};  // held while the kernel is written to, so that an older write is over
-  std::mutex lock_{};     // of cpus_, never held for long
+  std::mutex writing_{};    // held while the kernel is written to, so that an older write is over
+  bool is_closed_ = false;  // guarded by writing_
+  std::mutex lock_{};       // of cpus_, never held for long
   std::optional<CpuSet> cpus_{};
 };
 
@@ -69,7 +74,9 @@ struct ContainerProcesses {
   std::string shared_parent{};
   // Of the shared parent, whatever a placement says; null: the placement's. Shared with the
   // threads that place containers.
-  std::shared_ptr<SharedCpus> shared_cpus{};
+  std::shared_ptr<NewestCpus> shared_cpus{};
+  // Of the container, in the same way.
+  std::shared_ptr<NewestCpus> own_cpus{};
   std::string directory{};  // where the runtime keeps the container's records
   pid_t supervisor = 0;     // 0: gone
   // What the processes have in their environment (container_mark.h).
@@ -82,6 +89,11 @@ struct ContainerProcesses {
   std::shared_ptr<const std::vector<Neighbour>> neighbours{};
 };
 
+// Calls `write` with the CPUs that the container is to have by what was announced last, and with
+// these where nothing was.
+Result<void> write_newest(const ContainerProcesses& container, const CpuSet& cpus,
+                          const std::function<Result<void>(const CpuSet&)>& write);
+
 // The mark of a pod's container.
 std::string pod_mark(const ContainerRef& container);
 
@@ -89,6 +101,7 @@ std::string pod_mark(const ContainerRef& container);
 struct KernelView {
   CpuSet cpus{};         // where its processes may run
   bool strayed = false;  // some of its processes or threads are outside its cgroup or its CPUs
+  std::optional<std::string> partition{};  // SeenContainer::partition
   // Processes that the kernel has killed for want of memory, in earlier attempts as well.
   std::int64_t oom_kills = 0;
 
@@ -125,6 +138,10 @@ class Confinement {
 
   // kNotFound: the container's cgroup is gone.
   virtual Result<KernelView> look(const ContainerProcesses& container) const = 0;
+
+  // A file to poll (POLLPRI): when it changes, the container is to be looked at. "": none. Only the
+  // cgroup of the container has to be given; quick.
+  virtual std::string watched(const ContainerProcesses&) const { return {}; }
 
   // All processes of the container, those that have left its cgroup included.
   virtual Result<std::set<pid_t>> processes(const ContainerProcesses& container) const = 0;

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cgroup/cgroup_directory.h"
+#include "runtime/cgroup/cgroup_v1.h"
 #include "runtime/cgroup/cgroup_v2.h"
 #include "sys/file/kernel_file.h"
 #include "sys/process/process.h"
@@ -78,6 +79,77 @@ TEST_F(CgroupV2OnTheKernel, KillsWhoHasLostItsFirstThread) {
 TEST_F(CgroupV2OnTheKernel, HasNobodyToKillWhereThereIsNoCgroup) {
   const ContainerProcesses other{.cgroup = "pods/pod/other"};
   EXPECT_EQ(*confinement().kill(other), 0U);
+}
+
+class RealtimeOnCgroupV1 : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_cgroup("/sys/fs/cgroup/cpuset") ||
+        !read_kernel_file("/sys/fs/cgroup/cpu/cpu.rt_runtime_us")) {
+      GTEST_SKIP() << "there is no cgroup v1 with real-time time";
+    }
+  }
+  void TearDown() override {
+    // In order: a cgroup that is removed with time counts for the kernel a little longer.
+    for (int number = 0; number < kContainers; ++number) {
+      static_cast<void>(CgroupV1(places_).remove(container(number)));
+    }
+  }
+
+  static constexpr int kContainers = 150;
+
+  static ContainerProcesses container(int number) {
+    return {.cgroup = fmt::format("pod{}/main", number)};
+  }
+  std::string time_of(int number) const {
+    const auto text = read_kernel_file(
+        fmt::format("{}/{}/pod{}/main/cpu.rt_runtime_us", places_.cpu, places_.name, number));
+    return text ? *text : text.error().message;
+  }
+
+  CgroupV1::Places places_{.cpuset = "/sys/fs/cgroup/cpuset",
+                           .cpu = "/sys/fs/cgroup/cpu",
+                           .name = fmt::format("corehold-test-{}", ::getpid())};
+  Placement own_{.cpus = *CpuSet::parse("0")};
+  Placement shared_{.cpus = *CpuSet::parse("0"), .owner = CpuOwner::kSharedPool};
+};
+
+TEST_F(RealtimeOnCgroupV1, IsGivenToEveryContainerHoweverManyThereAre) {
+  const CgroupV1 confinement(places_);
+  ASSERT_TRUE(confinement.confine(container(0), own_));
+  EXPECT_EQ(time_of(0), "850000");
+  for (int number = 1; number < kContainers; ++number) {
+    ASSERT_TRUE(confinement.confine(container(number), number % 10 == 0 ? own_ : shared_));
+  }
+  for (int number = 0; number < kContainers; ++number) {
+    EXPECT_EQ(time_of(number), number % 10 == 0 ? "53120" : "19") << number;
+  }
+  // Another process knows from the kernel what each has.
+  const CgroupV1 next(places_);
+  for (int number = 2; number < kContainers; ++number) {
+    ASSERT_TRUE(next.confine(container(number), number % 10 == 0 ? own_ : shared_));
+    const auto removed = next.remove(container(number));
+    ASSERT_TRUE(removed && *removed);
+  }
+  EXPECT_EQ(time_of(0), "850000");
+  ASSERT_TRUE(next.confine(container(2), own_));
+  EXPECT_EQ(time_of(0), "425000");
+  EXPECT_EQ(time_of(2), "425000");
+}
+
+TEST_F(RealtimeOnCgroupV1, FollowsCgroupsThatSomebodyElseHasRemoved) {
+  const CgroupV1 confinement(places_);
+  ASSERT_TRUE(confinement.confine(container(0), own_));
+  ASSERT_TRUE(confinement.confine(container(1), own_));
+  EXPECT_EQ(time_of(1), "425000");
+  ASSERT_TRUE(CgroupV1(places_).remove(container(0)));
+  ASSERT_TRUE(confinement.confine(container(2), own_));
+  EXPECT_EQ(time_of(1), "425000");
+  EXPECT_EQ(time_of(2), "425000");
+  ASSERT_TRUE(CgroupV1(places_).remove(container(1)));
+  ASSERT_TRUE(CgroupV1(places_).remove(container(2)));
+  ASSERT_TRUE(confinement.confine(container(3), own_));
+  EXPECT_EQ(time_of(3), "850000");
 }
 
 }  // namespace

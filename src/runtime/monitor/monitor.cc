@@ -9,10 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -33,6 +36,7 @@ namespace {
 // As container runtimes say it: the command could not be started.
 constexpr int kNotStarted = 128;
 constexpr auto kLongestKillPause = std::chrono::milliseconds(20);
+constexpr auto kLongestStuckPause = std::chrono::milliseconds(500);
 constexpr int kExitTries = 10;
 constexpr std::size_t kPumpBytes = 65536;
 
@@ -81,15 +85,19 @@ class Monitor {
                    .directory = directory_.path(),
                    .supervisor = ::getpid(),
                    .mark = pod_mark(launch_.container)},
-        log_(launch_.log_path.empty() ? "/dev/null" : launch_.log_path, {}) {}
+        log_(launch_.log_path.empty() ? "/dev/null" : launch_.log_path, {}),
+        start_timeout_(stored.start_timeout) {}
 
-  // Fails when the command could not be started.
+  // Fails when the command could not be started, and nothing of it is left.
   Result<void> start();
   ContainerExit wait();
+  int attempt() const { return launch_.attempt; }
 
  private:
   void pump(const Descriptor& from, LogStream stream);
   void reap();
+  Result<void> hear_of_start(const Descriptor& trouble);
+  void end_start();
   std::int64_t oom_kills() const;
   void follow();
 
@@ -98,6 +106,7 @@ class Monitor {
   std::unique_ptr<Confinement> confinement_;
   ContainerProcesses processes_;
   LogWriter log_;
+  std::chrono::milliseconds start_timeout_;
   Descriptor signals_{-1};
   Pipe out_{};
   Pipe error_{};
@@ -148,10 +157,51 @@ Result<void> Monitor::start() {
   if (const int error = write_all(gate.writer.get(), "g"); error != 0) {
     return errno_error("let the command go", error);
   }
-  // Ends when the command runs, or when the child has said what was wrong.
-  const std::string message = TRY(read_stream(trouble.reader.get(), "child", 65536));
+  const auto heard = hear_of_start(trouble.reader);
+  if (!heard) end_start();
+  return heard;
+}
+
+// The child says what was wrong; it closes the pipe when the command runs, or when it ends. The
+// deadline is the monitor's, because agents come and go.
+Result<void> Monitor::hear_of_start(const Descriptor& trouble) {
+  const auto deadline = std::chrono::steady_clock::now() + start_timeout_;
+  std::string message;
+  std::array<char, 4096> buffer{};
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd watched{.fd = trouble.get(), .events = POLLIN, .revents = 0};
+    const int ready =
+        ::poll(&watched, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) return errno_error("wait for the command", errno);
+    if (ready == 0) {
+      return Error{Code::kIo,
+                   fmt::format("it has not started within {} s; does the file system of each "
+                               "hostPath and of the command answer?",
+                               start_timeout_.count() / 1000)};
+    }
+    const ssize_t got = ::read(trouble.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno_error("hear of the command", errno);
+    if (got == 0) break;
+    message.append(buffer.data(), static_cast<std::size_t>(got));
+  }
   if (!message.empty()) return Error{Code::kIo, message};
   return {};
+}
+
+// Returns when nothing of a start that has failed is left.
+void Monitor::end_start() {
+  auto pause = std::chrono::milliseconds(1);
+  while (true) {
+    const auto left = confinement_->kill(processes_);
+    reap();
+    if (left && *left == 0) return;
+    static_cast<void>(::poll(nullptr, 0, static_cast<int>(pause.count())));
+    pause = std::min(pause * 2, kLongestStuckPause);
+  }
 }
 
 std::int64_t Monitor::oom_kills() const {
@@ -222,8 +272,16 @@ ContainerExit Monitor::wait() {
   follow();
   auto pause = std::chrono::milliseconds(1);
   while (true) {
+    const auto begun = std::chrono::steady_clock::now();
     const auto left = confinement_->kill(processes_);
     if (left && *left == 0) break;
+    // Half of the time at most, whatever ends meanwhile: many processes take long to be killed, on
+    // a CPU that others want.
+    const auto took = std::chrono::steady_clock::now() - begun;
+    const auto until = begun + 2 * took;
+    for (auto now = until - took; now < until; now = std::chrono::steady_clock::now()) {
+      serve(static_cast<int>(std::chrono::floor<std::chrono::milliseconds>(until - now).count()));
+    }
     serve(static_cast<int>(pause.count()));
     pause = std::min(pause * 2, kLongestKillPause);
   }
@@ -245,9 +303,9 @@ ContainerExit Monitor::wait() {
 }
 
 // Tried for a while when the disk is full: there may be room soon.
-bool write_down(const ContainerDirectory& directory, const ContainerExit& exit) {
+bool write_down(const ContainerDirectory& directory, const ContainerExit& exit, int attempt) {
   for (int tries = 0; tries < kExitTries; ++tries) {
-    const auto written = directory.write_exit(exit);
+    const auto written = directory.write_exit(exit, attempt);
     if (written) return true;
     if (written.error().code == Code::kNotFound)
       return false;  // somebody has removed the directory
@@ -277,6 +335,7 @@ int run_monitor(const std::string& path) {
   static_cast<void>(::chdir("/"));
   if (!is_told_to_go()) return 1;
   auto monitor = open_monitor(directory);
+  const int attempt = monitor ? (*monitor)->attempt() : 0;
   Result<void> started = monitor ? (*monitor)->start() : Result<void>(monitor.error());
   ContainerExit exit{.code = kNotStarted};
   if (started) {
@@ -288,7 +347,7 @@ int run_monitor(const std::string& path) {
     tell(fmt::format("failed {}", exit.message));
   }
   tell(fmt::format("exit {}", exit_to_json(exit)));
-  return write_down(directory, exit) ? 0 : 1;
+  return write_down(directory, exit, attempt) ? 0 : 1;
 }
 
 }  // namespace corehold

@@ -85,7 +85,8 @@ TEST_F(AffinityContainers, OfAClientAreFoundByTheNextAgentWhenTheClientHasGone) 
   ASSERT_EQ(::pipe(born.data()), 0);
   const pid_t client = ::fork();
   if (client == 0) {
-    const std::string script = fmt::format("setsid sleep 1000 & echo $! >&{}; wait", born[1]);
+    const std::string script =
+        fmt::format("setsid sleep 1000 & echo $! > /proc/self/fd/{}; wait", born[1]);
     auto held = HeldChild::fork({"sh", "-c", script});
     if (!held) ::_exit(1);
     ::dprintf(born[1], "%d\n", held->pid());

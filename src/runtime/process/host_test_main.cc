@@ -11,7 +11,9 @@
 #include "runtime/monitor/monitor.h"
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == "monitor") return corehold::run_monitor(argv[2]);
+  if (argc == 3 && std::string_view(argv[1]) == "monitor") {
+    ::_exit(corehold::run_monitor(argv[2]));
+  }
   if (argc == 2 && std::string_view(argv[1]) == "fork-for-ever") {
     while (true) {
       if (::fork() > 0) ::_exit(0);

@@ -44,11 +44,13 @@ struct Remains {
   ContainerRef container{};
   ContainerDirectory directory;
   std::shared_ptr<const Confinement> confinement{};
-  std::string cgroup{};  // "": the records tell
+  std::string cgroup{};                // "": the records tell
+  std::shared_ptr<NewestCpus> cpus{};  // shared with work of the pool, which may be on its way
 };
 
 // False: the kernel still counts processes in its cgroup.
 Result<bool> remove_remains(const Remains& remains) {
+  if (remains.cpus) remains.cpus->close();
   ContainerProcesses left{
       .ref = remains.container, .cgroup = remains.cgroup, .directory = remains.directory.path()};
   if (left.cgroup.empty()) {
@@ -118,11 +120,12 @@ ProcessRuntime::Subject ProcessRuntime::subject_of(const Entry& entry) const {
 ProcessRuntime::Subject ProcessRuntime::subject_of(const Entry& entry,
                                                    Neighbours neighbours) const {
   return {.confinement = entry.confinement,
-          .path = entry.path_of_work,
+          .place = entry.place,
           .directory = entry.directory,
           .supervisor = entry.supervisor,
           .container = {.ref = entry.container,
                         .shared_cpus = shared_cpus_,
+                        .own_cpus = entry.cpus,
                         .directory = entry.directory.path(),
                         .mark = mark_of(entry),
                         .unrelated = entry.unrelated,
@@ -163,6 +166,20 @@ Placement ProcessRuntime::current(const Entry& entry, const Placement& placement
   return here;
 }
 
+std::vector<std::string> ProcessRuntime::mistakes(const Pod& pod) const {
+  std::vector<std::string> found = unrunnable_of(pod);
+  const Capabilities capabilities = confinement_->capabilities();
+  if (partition_of(pod.annotations) != CpuPartition::kNone && !capabilities.has_partitions) {
+    found.push_back(fmt::format(
+        "metadata.annotations[{}]: a partition needs cgroup v2 of Linux "
+        "6.7 or newer; this node has {}{}",
+        kQuietAnnotation,
+        capabilities.confined_by == ConfinedBy::kCgroupV2 ? "an older kernel with " : "",
+        name_of(capabilities.confined_by)));
+  }
+  return found;
+}
+
 void ProcessRuntime::place(const ContainerRef& container, const Placement& placement,
                            Done<void> done) {
   Entry* entry = find(container);
@@ -170,6 +187,7 @@ void ProcessRuntime::place(const ContainerRef& container, const Placement& place
     return done(Error{Code::kNotFound, fmt::format("{} does not run", name_of(container))});
   }
   const Placement here = current(*entry, placement);
+  entry->cpus->announce(here.cpus);
   // A start that has not come to its confinement yet gets what was asked for last.
   if (entry->launch && !entry->is_beginning) {
     const bool is_client = entry->launch->attached > 0;
@@ -183,21 +201,22 @@ void ProcessRuntime::place(const ContainerRef& container, const Placement& place
         TRY(survey.check(here, subject));
         // Below the shared parent the kernel gives a container no CPUs but the parent's.
         const bool moves = here.owner == CpuOwner::kContainer && !here.cpus.empty() &&
-                           !subject.path->shared_parent.empty();
+                           !subject.place->path().shared_parent.empty();
         if (!moves) {
-          return Placed{.path = *subject.path,
+          return Placed{.path = subject.place->path(),
                         .confined = subject.confinement->confine(subject.processes(), here)};
         }
         const ContainerProcesses left = subject.processes();
         TRY(move_out(subject.directory, own.cgroup));
-        *subject.path = own;
+        subject.place->move_to(own);
         const auto confined = subject.confinement->confine(subject.processes(), here);
         static_cast<void>(subject.confinement->remove(left));
         return Placed{.path = own, .confined = confined};
       },
-      [done](Entry& current, const Result<Placed>& placed) {
+      [this, done](Entry& current, const Result<Placed>& placed) {
         if (!placed) return done(placed.error());
         current.path = placed->path;
+        watch_partition(current);
         done(placed->confined);
       });
 }
@@ -208,52 +227,48 @@ void ProcessRuntime::place_shared(const CpuSet& cpus, const std::set<ContainerRe
   // Before any start is queued after this: such a start writes these CPUs, not earlier ones.
   shared_cpus_->announce(cpus);
   // One write moves all containers below the shared parent of a confinement, and mostly there is
-  // one confinement.
+  // one confinement. The others are moved one by one.
   std::map<std::shared_ptr<const Confinement>, std::string> parents;
-  std::vector<const Entry*> others;
+  std::vector<Subject> others;
+  const Neighbours around = neighbours();
   for (const ContainerRef& member : members) {
     const Entry* entry = find(member);
     if (entry == nullptr || entry->phase == Entry::Phase::kEnded) continue;
     // A container that has not begun joins the pool when it does.
     if (entry->launch && !entry->is_beginning) continue;
     if (entry->path.shared_parent.empty()) {
-      others.push_back(entry);
+      entry->cpus->announce(cpus);
+      others.push_back(subject_of(*entry, around));
     } else {
       parents.emplace(entry->confinement, entry->path.shared_parent);
     }
   }
-  // Shared by the answers of all lanes, the last of which answers.
-  struct Answers {
-    std::size_t awaited = 0;
-    std::optional<Error> failed{};
-  };
-  auto answers = std::make_shared<Answers>(Answers{.awaited = others.size() + 1});
-  const auto take = [answers, done](const Result<void>& set) {
-    if (!set && !answers->failed) answers->failed = set.error();
-    if (--answers->awaited > 0) return;
-    done(answers->failed ? Result<void>(*answers->failed) : Result<void>());
-  };
   beside(
       std::string(kPoolLane),
-      [shared = shared_cpus_, parents, cpus] {
-        return shared->use(cpus, [&](const CpuSet& newest) -> Result<void> {
-          Result<void> all;
+      [shared = shared_cpus_, parents, others = std::move(others), cpus]() -> Result<void> {
+        Result<void> all = shared->use(cpus, [&](const CpuSet& newest) -> Result<void> {
+          Result<void> set;
           for (const auto& [confinement, parent] : parents) {
-            const auto set = confinement->set_cpus({.cgroup = parent}, newest);
-            if (!set && all) all = set;
+            const auto one = confinement->set_cpus({.cgroup = parent}, newest);
+            if (!one && set) set = one;
           }
-          return all;
+          return set;
         });
+        for (const Subject& subject : others) {
+          const auto one = subject.follow_pool(cpus);
+          if (!one && all) all = one;
+        }
+        return all;
       },
-      take);
-  const Neighbours around = neighbours();
-  for (const Entry* entry : others) {
-    beside(
-        entry->lane,
-        [subject = subject_of(*entry, around), cpus] {
-          return subject.confinement->set_cpus(subject.processes(), cpus);
-        },
-        take);
+      done);
+}
+
+Result<void> ProcessRuntime::Subject::follow_pool(const CpuSet& cpus) const {
+  while (true) {
+    const ContainerProcesses now = processes();
+    TRY(confinement->set_cpus(now, cpus));
+    // A monitor that has been started meanwhile may have begun with the CPUs of before.
+    if (processes().supervisor == now.supervisor) return {};
   }
 }
 
@@ -291,7 +306,10 @@ void ProcessRuntime::remove_again(const ContainerRef& container, const Done<void
   Remains remains{.container = container,
                   .directory = ContainerDirectory::of(root(), container),
                   .confinement = entry != nullptr ? entry->confinement : confinement_};
-  if (entry != nullptr) remains.cgroup = entry->path.cgroup;
+  if (entry != nullptr) {
+    remains.cgroup = entry->path.cgroup;
+    remains.cpus = entry->cpus;
+  }
   beside(
       entry != nullptr ? entry->lane : container.pod, [remains] { return remove_remains(remains); },
       [this, container, done, tries, generation](const Result<bool>& removed) {
@@ -300,7 +318,7 @@ void ProcessRuntime::remove_again(const ContainerRef& container, const Done<void
         }
         if (*removed) {
           const Entry* current = find(container);
-          if (current != nullptr && current->generation == generation) entries_.erase(container);
+          if (current != nullptr && current->generation == generation) forget(container);
           return done({});
         }
         if (tries >= kRemoveTries) {

@@ -28,15 +28,25 @@
 
 namespace corehold {
 
+// What somebody else knows of a container whose records are lost.
+struct KnownContainer {
+  int attempt = 0;
+  std::string manifest{};  // manifest.h; "": not known
+};
+
 struct ProcessRuntimeOptions {
   WorkspaceOptions workspace{};  // whose context has the agent's directory
   // What runs a monitor; the container's directory is added.
   std::vector<std::string> monitor{"/proc/self/exe", "monitor"};
+  // How long a command may take until it runs; it is ended then.
   std::chrono::milliseconds start_timeout{60'000};
   // How long list() waits for containers that start or end in this moment.
   std::chrono::milliseconds list_timeout{2'000};
   // Told what the operator should know, such as processes that cannot be killed.
   std::function<void(const std::string&)> on_trouble{};
+  // With --recover: records that are damaged, lost or older than the container are made anew from
+  // the kernel and from this. Null: the first list() refuses such a container by name.
+  std::function<KnownContainer(const ContainerRef&)> recover{};
 };
 
 class ProcessRuntime : public Runner {
@@ -53,7 +63,7 @@ class ProcessRuntime : public Runner {
   void place_shared(const CpuSet& cpus, const std::set<ContainerRef>& members,
                     Done<void> done) override;
   void write_podinfo(const Pod& pod, const AssignedByContainer& assigned, Done<void> done) override;
-  std::vector<std::string> mistakes(const Pod& pod) const override { return unrunnable_of(pod); }
+  std::vector<std::string> mistakes(const Pod& pod) const override;
   void start(const Start& start, Done<Started> done) override;
   void stop(const ContainerRef& container, std::chrono::milliseconds grace,
             Done<void> done) override;
@@ -102,13 +112,22 @@ class ProcessRuntime : public Runner {
   void list_later(const std::shared_ptr<Listing>& listing);
   void end_round(const std::shared_ptr<Listing>& listing);
   void look(const std::shared_ptr<Listing>& listing);
+  Result<void> check_records(Entry& entry);
+  bool is_live(const Entry& entry) const;
+  void rebuild(const std::vector<LiveContainer>& unknown, Done<void> done);
   static SeenContainer seen(const Entry& entry);
+  void watch_partition(Entry& entry);
+  void await_partition(Entry& entry);
 
   // Containers that run and are not of this runtime.
   struct Survey;
   Survey survey() const;
   Survey survey_for_start() const;
   std::set<std::string> known_places() const;
+  static void add_cgroups(const Entry& entry, std::set<std::string>& cgroups);
+  void forget(const ContainerRef& container);
+  Result<std::vector<LiveContainer>> still_unknown(
+      Result<std::vector<LiveContainer>> unknown) const;
   void note_unknown(std::vector<LiveContainer> unknown);
 
   // Starting.
@@ -155,12 +174,14 @@ class ProcessRuntime : public Runner {
   std::uint64_t next_generation_ = 1;
   std::optional<CpuSet> pool_{};  // where the containers that share are, as asked for last
   // The same for the threads that write it to the kernel; shared with them.
-  std::shared_ptr<SharedCpus> shared_cpus_ = std::make_shared<SharedCpus>();
+  std::shared_ptr<NewestCpus> shared_cpus_ = std::make_shared<NewestCpus>();
   std::set<ContainerRef> troubled_{};     // directories whose trouble was told
   bool is_swept_ = false;                 // of what an earlier agent was removing
   bool was_listed_ = false;               // once, with nothing that is unknown
   std::vector<LiveContainer> unknown_{};  // that have turned up since
   std::set<std::string> told_unknown_{};  // the cgroups of those that were told
+  std::size_t looks_ = 0;                 // surveys that are under way
+  std::set<std::string> left_{};          // cgroups of containers that have gone since they began
   // Handlers of the loop may run after this object has gone; they look here first.
   std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);
   WorkerLanes lanes_;

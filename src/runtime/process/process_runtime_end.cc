@@ -109,7 +109,7 @@ void ProcessRuntime::wait_for_end(Entry& entry) {
       [subject = subject_of(entry), is_child = entry.is_child]() -> Result<Ending> {
         Ending ending{.is_supervisor_gone = has_gone(subject.supervisor, is_child)};
         ending.left = subject.kill();
-        ending.exit = subject.directory.read_exit();
+        if (const auto kept = subject.directory.read_exit()) ending.exit = kept->exit;
         return ending;
       },
       [this](Entry& current, const Result<Ending>& looked) {
@@ -158,7 +158,9 @@ void ProcessRuntime::finish(Entry& entry, const std::optional<ContainerExit>& ke
     // same.
     beside(
         entry.lane,
-        [directory = entry.directory, exit = *entry.exit] { return directory.write_exit(exit); },
+        [directory = entry.directory, exit = *entry.exit, attempt = entry.attempt] {
+          return directory.write_exit(exit, attempt);
+        },
         [](const Result<void>&) {});
   }
   entry.phase = Entry::Phase::kEnded;
@@ -190,7 +192,7 @@ void ProcessRuntime::take_back(Entry& entry) {
         }
         const auto started = std::exchange(current.started, nullptr);
         const Error error = *current.failed;
-        entries_.erase(ContainerRef(current.container));
+        forget(ContainerRef(current.container));
         if (started) started(error);
       });
 }

@@ -4,12 +4,15 @@
 // is written in: process_runtime*.cc.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -24,20 +27,53 @@ namespace corehold {
 
 inline constexpr std::chrono::milliseconds kShortestPause{1};
 inline constexpr std::chrono::milliseconds kLongestPause{500};
+// The lane of lists. No UID of a pod: names of directories have no slash.
+inline constexpr std::string_view kListLane = "/list";
+
+inline bool has_live(const Result<std::set<pid_t>>& processes) {
+  return processes && !std::all_of(processes->begin(), processes->end(), has_ended);
+}
 
 // Where a container is confined: container_cgroup.h.
 struct CgroupPath {
   std::string cgroup{};
   std::string shared_parent{};
-  // Its monitor, from when work has started it: later work of the lane may have been queued before.
-  ProcessId monitor{};
+};
+
+// What work on a container has found or done, for work that was queued before: changed by work of
+// the container's lane alone, and read by the lane of the shared pool as well.
+class WorkPlace {
+ public:
+  explicit WorkPlace(CgroupPath path) : path_(std::move(path)) {}
+
+  CgroupPath path() const {
+    const std::scoped_lock held(lock_);
+    return path_;
+  }
+  // The container's monitor, from when work has started it.
+  ProcessId monitor() const {
+    const std::scoped_lock held(lock_);
+    return monitor_;
+  }
+  void move_to(CgroupPath path) {
+    const std::scoped_lock held(lock_);
+    path_ = std::move(path);
+  }
+  void supervise(const ProcessId& monitor) {
+    const std::scoped_lock held(lock_);
+    monitor_ = monitor;
+  }
+
+ private:
+  mutable std::mutex lock_{};  // of all below, between the two lanes; never held for long
+  CgroupPath path_;
+  ProcessId monitor_{};
 };
 
 // A container as work beside the loop has it.
 struct ProcessRuntime::Subject {
   std::shared_ptr<const Confinement> confinement{};
-  // Where the container is once the work before this is done; read and changed only by work.
-  std::shared_ptr<CgroupPath> path{};
+  std::shared_ptr<WorkPlace> place{};  // shared by the work on the container
   ContainerDirectory directory;
   ProcessId supervisor{};
   ContainerProcesses container{};  // without what is above
@@ -46,9 +82,10 @@ struct ProcessRuntime::Subject {
   // on their way.
   ContainerProcesses processes() const {
     ContainerProcesses now = container;
-    now.cgroup = path->cgroup;
-    now.shared_parent = path->shared_parent;
-    const ProcessId& now_supervised_by = supervisor.pid > 0 ? supervisor : path->monitor;
+    CgroupPath path = place->path();
+    now.cgroup = std::move(path.cgroup);
+    now.shared_parent = std::move(path.shared_parent);
+    const ProcessId now_supervised_by = supervisor.pid > 0 ? supervisor : place->monitor();
     now.supervisor = is_running(now_supervised_by) ? now_supervised_by.pid : 0;
     return now;
   }
@@ -57,7 +94,13 @@ struct ProcessRuntime::Subject {
   bool is_of_another_run(bool is_on_record) const;
 
   Result<std::size_t> kill() const { return confinement->kill(processes()); }
-  Result<bool> remove() const { return confinement->remove(processes()); }
+  Result<bool> remove() const {
+    container.own_cpus->close();
+    return confinement->remove(processes());
+  }
+  // Puts the container on the CPUs of the shared pool, beside its lane, in which other work may
+  // hang.
+  Result<void> follow_pool(const CpuSet& cpus) const;
 };
 
 // A look at the machine for containers that are not of this runtime, beside the loop.
@@ -90,6 +133,7 @@ struct ProcessRuntime::Entry {
         pidfd(loop),
         main_pidfd(loop),
         channel(loop),
+        partition(loop),
         timer(loop),
         kill_timer(loop) {}
 
@@ -99,7 +143,7 @@ struct ProcessRuntime::Entry {
   }
   void confine_in(std::string cgroup) {
     path = path_of(std::move(cgroup));
-    path_of_work = std::make_shared<CgroupPath>(path);
+    place = std::make_shared<WorkPlace>(path);
   }
 
   ContainerRef container;
@@ -109,8 +153,11 @@ struct ProcessRuntime::Entry {
   int attempt = 0;
   KeptPod pod{};
   std::shared_ptr<Confinement> confinement{};
-  CgroupPath path{};                           // as was asked for last
-  std::shared_ptr<CgroupPath> path_of_work{};  // Subject::path; both by confine_in()
+  CgroupPath path{};                   // as was asked for last
+  std::shared_ptr<WorkPlace> place{};  // Subject::place; both by confine_in()
+  // Where the container is to be, for its lane and for that of the pool; shared with both.
+  std::shared_ptr<NewestCpus> cpus = std::make_shared<NewestCpus>();
+  std::shared_ptr<NewestCpus> earlier_cpus{};  // of an attempt before, closed by work; null: none
   std::string lane{};                          // of its work
   ProcessId supervisor{};
   ProcessId main{};
@@ -136,6 +183,7 @@ struct ProcessRuntime::Entry {
   boost::asio::posix::stream_descriptor pidfd;
   boost::asio::posix::stream_descriptor main_pidfd;  // of a process that was attached
   boost::asio::posix::stream_descriptor channel;
+  boost::asio::posix::stream_descriptor partition;  // Confinement::watched()
   std::string heard{};
   std::vector<int> signals{};  // for when it has started
   boost::asio::steady_timer timer;
@@ -197,6 +245,10 @@ void ProcessRuntime::beside(const Entry& entry, Work work, Then then) {
 
 // For messages: "container main (pod UID)".
 std::string name_of(const ContainerRef& container);
+
+// The container's main process where no record names it: the oldest child of its supervisor; pid 0:
+// there is none.
+ProcessId first_process_of(const ProcessId& supervisor);
 
 // What a client of `corehold run` says about memory is for booking, and mostly it has not said
 // anything: its command has no limit.

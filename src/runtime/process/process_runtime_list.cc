@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the process runtime finds containers again that an earlier agent has started.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -18,14 +22,11 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::chrono::milliseconds kListPause{5};
-// No UIDs of pods: names of directories have no slash.
-constexpr std::string_view kListLane = "/list";
-constexpr std::string_view kLookLane = "/look";
+using Lines = std::vector<std::string>;
 
-bool has_live(const Result<std::set<pid_t>>& processes) {
-  return processes && !std::all_of(processes->begin(), processes->end(), has_ended);
-}
+constexpr std::chrono::milliseconds kListPause{5};
+// No UID of a pod: names of directories have no slash.
+constexpr std::string_view kLookLane = "/look";
 
 }  // namespace
 
@@ -44,6 +45,7 @@ struct ProcessRuntime::Listing {
   std::chrono::steady_clock::time_point until{};
   Patience patience = Patience::kWaits;
   bool is_complete = true;
+  bool is_rebuilt = false;  // rebuild() has done what it can
   std::vector<std::unique_ptr<Entry>> orphans{};
   std::size_t awaited = 0;  // orphans
 };
@@ -56,11 +58,18 @@ void ProcessRuntime::list(Done<std::vector<SeenContainer>> done) {
   if (std::exchange(is_swept_, true)) return list_again(listing);
   beside(
       std::string(kListLane),
-      [root = root()]() -> Result<void> {
+      [root = root(), recovers = static_cast<bool>(options_.recover)]() -> Result<Lines> {
         ContainerDirectory::sweep(root);
-        return {};
+        if (!recovers) return Lines{};
+        return ContainerDirectory::put_links_aside(root);
       },
-      [this, listing](const Result<void>&) { list_again(listing); });
+      [this, listing](const Result<Lines>& told) {
+        if (!told) return listing->done(told.error());
+        for (const std::string& line : *told) {
+          if (options_.on_trouble) options_.on_trouble(line);
+        }
+        list_again(listing);
+      });
 }
 
 void ProcessRuntime::list_again(const std::shared_ptr<Listing>& listing) {
@@ -97,8 +106,8 @@ void ProcessRuntime::adopt_orphans(const std::shared_ptr<Listing>& listing) {
     const Entry& entry = *listing->orphans[index];
     beside(
         entry.lane,
-        [subject = subject_of(entry), exit = entry.exit,
-         is_on_record = entry.is_on_record]() -> Result<Orphan> {
+        [subject = subject_of(entry), exit = entry.exit, is_on_record = entry.is_on_record,
+         attempt = entry.attempt]() -> Result<Orphan> {
           if (subject.is_of_another_run(is_on_record)) return Orphan{.is_of_another_run = true};
           Orphan orphan{.left = subject.kill(),
                         .has_run = exit || subject.directory.has_main(),
@@ -111,7 +120,7 @@ void ProcessRuntime::adopt_orphans(const std::shared_ptr<Listing>& listing) {
           } else if (!exit) {
             orphan.exit = ContainerExit{
                 .code = 137, .cause = ExitCause::kUnknown, .finished_at = wall_millis()};
-            static_cast<void>(subject.directory.write_exit(*orphan.exit));
+            static_cast<void>(subject.directory.write_exit(*orphan.exit, attempt));
           }
           return orphan;
         },
@@ -156,7 +165,17 @@ Result<void> ProcessRuntime::adopt(Listing& listing, const ContainerRef& contain
     entry.mark = run_mark(supervisor->process);
     entry.unrelated = supervisor->unrelated;
   }
-  entry.exit = directory.read_exit();
+  // Survey::find() names a container that runs and whose records cannot be believed.
+  entry.supervisor = supervisor ? supervisor->process : ProcessId{};
+  if (const auto sound = directory.check(); !sound) {
+    if (is_live(entry)) return {};
+    TRY(check_records(entry));
+  }
+  entry.supervisor = {};
+  if (const auto kept = directory.read_exit()) {
+    entry.exit = kept->exit;
+    if (!stored) entry.attempt = kept->attempt.value_or(0);
+  }
   const bool is_supervised = !entry.exit && supervisor && is_running(supervisor->process);
   if (is_supervised) {
     if (!directory.has_main() && listing.patience == Patience::kWaits) {
@@ -164,11 +183,7 @@ Result<void> ProcessRuntime::adopt(Listing& listing, const ContainerRef& contain
     }
     entry.supervisor = supervisor->process;
     entry.lane = lane_of(container, entry.is_attached ? supervisor->process.pid : 0);
-    // What it is, is lost; Survey::find() names it.
-    if (!stored) {
-      const Subject subject = subject_of(entry);
-      if (has_live(subject.confinement->processes(subject.processes()))) return {};
-    }
+    if (!directory.has_main()) entry.main = first_process_of(entry.supervisor);
     entry.phase = Entry::Phase::kRunning;
     entries_[container] = std::move(made);
     const auto watched = watch(entry);
@@ -178,7 +193,7 @@ Result<void> ProcessRuntime::adopt(Listing& listing, const ContainerRef& contain
     if (watched.error().code != Code::kNotFound) return watched.error();
     // It has gone in this moment.
     entry.supervisor = {};
-    entry.exit = directory.read_exit();
+    if (const auto kept = directory.read_exit()) entry.exit = kept->exit;
   }
   entry.lane = container.pod;
   listing.orphans.push_back(std::move(made));
@@ -223,16 +238,27 @@ void ProcessRuntime::list_later(const std::shared_ptr<Listing>& listing) {
 // A round is over: the next, or a look at what runs and is not of this runtime, and the answer.
 void ProcessRuntime::end_round(const std::shared_ptr<Listing>& listing) {
   if (!listing->is_complete) return list_later(listing);
+  ++looks_;
   beside(
       std::string(kLookLane), [survey = survey()] { return survey.find(); },
-      [this, listing](const Result<std::vector<LiveContainer>>& unknown) {
+      [this, listing](const Result<std::vector<LiveContainer>>& found) {
+        const auto unknown = still_unknown(found);
+        if (--looks_ == 0) left_.clear();
         if (!unknown) {
           return listing->done(wrap("look for containers that are not known", unknown.error()));
         }
         if (!was_listed_ && !unknown->empty()) {
           // A container may be ending.
           if (listing->patience == Patience::kWaits) return list_later(listing);
-          return listing->done(unknown_containers(*unknown, root()));
+          if (options_.recover && !listing->is_rebuilt) {
+            listing->is_rebuilt = true;
+            return rebuild(*unknown, [this, listing](const Result<void>& made) {
+              if (made) return list_again(listing);
+              listing->done(wrap("make records of containers anew", made.error()));
+            });
+          }
+          return listing->done(unknown_containers(
+              *unknown, root(), options_.recover ? Recovery::kFailed : Recovery::kNotAsked));
         }
         was_listed_ = true;
         note_unknown(*unknown);
@@ -248,7 +274,7 @@ void ProcessRuntime::look(const std::shared_ptr<Listing>& listing) {
     if (entry->phase == Entry::Phase::kEnded) continue;
     Subject subject = subject_of(*entry, around);
     // In a lane of its own, so that a list waits for no container's other work.
-    subject.path = std::make_shared<CgroupPath>(entry->path);
+    subject.place = std::make_shared<WorkPlace>(entry->path);
     subjects.emplace(entry->generation, std::move(subject));
   }
   using Views = std::map<std::uint64_t, Result<KernelView>>;
@@ -270,12 +296,42 @@ void ProcessRuntime::look(const std::shared_ptr<Listing>& listing) {
           const auto view = views->find(entry->generation);
           // A container that has begun since then: what it was given is so.
           if (!one.running || view == views->end()) continue;
-          if (view->second) one.cpus = view->second->cpus;
+          if (view->second) {
+            one.cpus = view->second->cpus;
+            one.partition = view->second->partition;
+          }
           one.strayed =
               !view->second || (entry->phase == Entry::Phase::kRunning && view->second->strayed);
         }
         listing->done(std::move(all));
       });
+}
+
+// The kernel says when somebody's write ends a partition: the node looks at once and repairs it.
+void ProcessRuntime::watch_partition(Entry& entry) {
+  const std::string file = entry.confinement->watched({.cgroup = entry.path.cgroup});
+  boost::system::error_code ignored;
+  entry.partition.close(ignored);
+  if (file.empty()) return;
+  const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (opened < 0) return;  // the container has ended
+  entry.partition.assign(opened, ignored);
+  if (!ignored) await_partition(entry);
+}
+
+void ProcessRuntime::await_partition(Entry& entry) {
+  // What has been read is no news any more.
+  std::array<char, 256> text{};
+  boost::system::error_code ignored;
+  if (::pread(entry.partition.native_handle(), text.data(), text.size(), 0) < 0) {
+    entry.partition.close(ignored);  // the container has ended
+    return;
+  }
+  entry.partition.async_wait(asio::posix::stream_descriptor::wait_error,
+                             guarded(entry, [this](Entry& current, boost::system::error_code) {
+                               await_partition(current);
+                               events_.synchronized({});
+                             }));
 }
 
 SeenContainer ProcessRuntime::seen(const Entry& entry) {

@@ -19,6 +19,7 @@
 #include "runtime/workspace/pod_files.h"
 #include "sys/descriptor.h"
 #include "sys/file/file.h"
+#include "sys/file/spare_files.h"
 #include "sys/process/container_mark.h"
 
 namespace corehold {
@@ -100,10 +101,10 @@ void ProcessRuntime::launch_for(Beginning beginning, Done<Started> done) {
   entry.launch = launch;
   if (launch.attached > 0) entry.launch->placement = placement_of_client(launch.placement);
   entry.started = std::move(done);
-  // An earlier attempt may have shared CPUs, and this one has its own, or the other way round.
-  if (const Entry* old = find(launch.container);
-      old != nullptr && old->path.cgroup != entry.path.cgroup) {
-    entry.left = subject_of(*old);
+  if (const Entry* old = find(launch.container); old != nullptr) {
+    entry.earlier_cpus = old->cpus;
+    // An earlier attempt may have shared CPUs, and this one has its own, or the other way round.
+    if (old->path.cgroup != entry.path.cgroup) entry.left = subject_of(*old);
   }
   entries_[launch.container] = std::move(made);
   clear_place(entry);
@@ -115,6 +116,7 @@ Result<void> ProcessRuntime::check_free(const Launch& launch) {
   if (old != nullptr && old->phase != Entry::Phase::kEnded) {
     return Error{Code::kConflict, fmt::format("{} runs already", name_of(launch.container))};
   }
+  TRY(check_spare_files());
   if (launch.attached <= 0) return {};
   // What descends from a client is of one container.
   for (const auto& [container, entry] : entries_) {
@@ -135,12 +137,14 @@ void ProcessRuntime::clear_place(Entry& entry) {
                           .launcher = options_.workspace.launcher,
                           .stored = {.launch = *entry.launch,
                                      .confinement = confinement_->describe(),
-                                     .cgroup = entry.path.cgroup},
+                                     .cgroup = entry.path.cgroup,
+                                     .start_timeout = options_.start_timeout},
                           .directory = entry.directory};
   beside(
       entry,
       [preparation = std::move(preparation), subject = subject_of(entry), old = entry.left,
-       is_prepared = entry.is_prepared]() -> Result<Cleared> {
+       earlier = entry.earlier_cpus, is_prepared = entry.is_prepared]() -> Result<Cleared> {
+        if (earlier) earlier->close();
         if (old) {
           if (const std::size_t left = TRY(old->kill()); left > 0) return Cleared{.left = left};
           if (!TRY(old->remove())) return Cleared{.left = 1};
@@ -174,6 +178,7 @@ void ProcessRuntime::clear_place(Entry& entry) {
 
 void ProcessRuntime::begin(Entry& entry) {
   entry.is_beginning = true;
+  entry.cpus->announce(current(entry, entry.launch->placement).cpus);
   if (entry.launch->attached > 0) return attach(entry);
   spawn(entry);
 }
@@ -252,7 +257,7 @@ void ProcessRuntime::spawn(Entry& entry) {
         TRY(subject.confinement->confine(subject.processes(), placement));
         const MonitorProcess monitor =
             TRY(launcher.start_monitor(command, subject.directory.path()));
-        subject.path->monitor = monitor.process;
+        subject.place->supervise(monitor.process);
         Spawned spawned{.monitor = monitor.process,
                         .is_child = monitor.is_child,
                         .channel = std::make_shared<Descriptor>(monitor.channel)};
@@ -296,6 +301,7 @@ Result<void> ProcessRuntime::watch(Entry& entry) {
     wait_for_end(ended);
   });
   entry.pidfd.async_wait(asio::posix::stream_descriptor::wait_read, ends);
+  watch_partition(entry);
   if (!entry.is_attached) return {};
   const auto main = open_pidfd(entry.main);
   if (!main) {
@@ -308,12 +314,16 @@ Result<void> ProcessRuntime::watch(Entry& entry) {
   return {};
 }
 
+// The monitor ends a start that takes too long, also when this agent has gone. One that does not is
+// killed.
 void ProcessRuntime::wait_for_start(Entry& entry) {
-  later(entry, options_.start_timeout, [this](Entry& slow) {
+  constexpr std::chrono::milliseconds kForTheMonitor{10'000};
+  const std::chrono::milliseconds after = options_.start_timeout + kForTheMonitor;
+  later(entry, after, [after](Entry& slow) {
     slow.failure = fmt::format(
         "nothing heard of its monitor (process {}) for {} s; does the file system of each hostPath "
         "and of the command answer?",
-        slow.supervisor.pid, options_.start_timeout.count() / 1000);
+        slow.supervisor.pid, after.count() / 1000);
     static_cast<void>(send_signal(slow.supervisor, SIGKILL));
   });
 }

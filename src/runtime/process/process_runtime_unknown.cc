@@ -55,6 +55,7 @@ void ProcessRuntime::Survey::add_supervised(std::vector<LiveContainer>& unknown)
     }
     container->supervisor = monitor.process.pid;
     container->root = root_of(monitor.directory);
+    container->directory = monitor.directory;
   }
   for (LiveContainer& marked : marked_containers(known)) {
     LiveContainer* container = find_with(unknown, marked.pids);
@@ -75,7 +76,22 @@ Result<std::vector<LiveContainer>> ProcessRuntime::Survey::find() const {
   // Later an empty cgroup may be that of a container which starts in this moment.
   unknown = TRY(
       confinement->unknown(known, is_first ? EmptyCgroups::kRemoved : EmptyCgroups::kLeftAlone));
-  if (is_first) add_supervised(unknown);
+  if (!is_first) return unknown;
+  add_supervised(unknown);
+  for (LiveContainer& each : unknown) {
+    if (!each.root.empty() && each.root != root) continue;
+    const std::string_view names = last_two_names(each.cgroup);
+    if (each.directory.empty() && !names.empty()) {
+      each.directory = fmt::format("{}/containers/{}", root, names);
+    }
+    if (each.directory.empty()) continue;
+    const ContainerDirectory records(each.directory);
+    if (const auto sound = records.check(); !sound) {
+      each.damage = sound.error().message;
+    } else if (records.has_main()) {
+      each.damage = fmt::format("{} is of an earlier start", each.directory);
+    }
+  }
   return unknown;
 }
 
@@ -83,7 +99,12 @@ Result<void> ProcessRuntime::Survey::check(const CpuSet& cpus) const {
   const auto is_there = [&](const LiveContainer& each) { return each.cpus.intersects(cpus); };
   if (std::none_of(last.begin(), last.end(), is_there)) return {};
   const auto now = TRY(find());
-  const auto found = std::find_if(now.begin(), now.end(), is_there);
+  // Not known to this survey may also be a container that was started after it was made.
+  const auto found = std::find_if(now.begin(), now.end(), [&](const LiveContainer& each) {
+    return is_there(each) && std::any_of(last.begin(), last.end(), [&](const LiveContainer& seen) {
+             return seen.cgroup == each.cgroup;
+           });
+  });
   if (found == now.end()) return {};
   return Error{Code::kIo, fmt::format("CPUs {} are in use by {}", (found->cpus & cpus).str(),
                                       describe(*found, root))};
@@ -108,14 +129,18 @@ std::set<std::string> ProcessRuntime::known_places() const {
     known.insert(entry->path.cgroup);
     known.insert(mark_of(*entry));
     known.insert(pod_mark(container));
-    if (entry->phase == Entry::Phase::kEnded) continue;
     // An agent that was killed while it moved the container has left processes behind, which
     // place() brings.
-    for (const CpuOwner owner : {CpuOwner::kContainer, CpuOwner::kSharedPool}) {
-      known.insert(cgroup_of(container, entry->confinement->capabilities().confined_by, owner));
-    }
+    if (entry->phase != Entry::Phase::kEnded) add_cgroups(*entry, known);
   }
   return known;
+}
+
+void ProcessRuntime::add_cgroups(const Entry& entry, std::set<std::string>& cgroups) {
+  for (const CpuOwner owner : {CpuOwner::kContainer, CpuOwner::kSharedPool}) {
+    cgroups.insert(
+        cgroup_of(entry.container, entry.confinement->capabilities().confined_by, owner));
+  }
 }
 
 ProcessRuntime::Survey ProcessRuntime::survey() const {
@@ -134,14 +159,27 @@ ProcessRuntime::Survey ProcessRuntime::survey_for_start() const {
   return unknown_.empty() ? Survey{} : survey();
 }
 
-void ProcessRuntime::note_unknown(std::vector<LiveContainer> unknown) {
-  // Containers may have been started since the survey began.
-  const auto known = known_places();
-  std::erase_if(unknown, [&](const LiveContainer& container) {
+// Without the containers that were started since the survey began, also those that have gone again.
+Result<std::vector<LiveContainer>> ProcessRuntime::still_unknown(
+    Result<std::vector<LiveContainer>> unknown) const {
+  if (!unknown || unknown->empty()) return unknown;
+  auto known = known_places();
+  known.insert(left_.begin(), left_.end());
+  std::erase_if(*unknown, [&](const LiveContainer& container) {
     return std::any_of(known.begin(), known.end(), [&](const std::string& place) {
       return container.cgroup.ends_with("/" + place);
     });
   });
+  return unknown;
+}
+
+// A survey that is under way may have seen it, and did not know it if it came later.
+void ProcessRuntime::forget(const ContainerRef& container) {
+  if (looks_ > 0) add_cgroups(*entries_.at(container), left_);
+  entries_.erase(container);
+}
+
+void ProcessRuntime::note_unknown(std::vector<LiveContainer> unknown) {
   unknown_ = std::move(unknown);
   for (const LiveContainer& container : unknown_) {
     if (!told_unknown_.insert(container.cgroup).second || !options_.on_trouble) continue;

@@ -19,7 +19,7 @@ namespace corehold {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kPatience = std::chrono::seconds(300);
 
 // Shared with a callback that may come when nobody waits any more.
 template <typename T>
@@ -47,6 +47,10 @@ void RuntimeBench::restart(Launcher launcher) {
   restart_with({.workspace = {.launcher = std::move(launcher)}});
 }
 
+void RuntimeBench::restart(std::function<KnownContainer(const ContainerRef&)> recover) {
+  restart_with({.recover = std::move(recover)});
+}
+
 void RuntimeBench::restart(std::unique_ptr<Confinement> confinement) {
   restart_with({}, std::move(confinement));
 }
@@ -60,6 +64,7 @@ void RuntimeBench::restart_with(ProcessRuntimeOptions options,
                                 std::unique_ptr<Confinement> confinement) {
   options.workspace.context.root = root_;
   options.list_timeout = list_timeout_;
+  options.start_timeout = start_timeout_;
   options.on_trouble = [this](const std::string& trouble) { troubles_.push_back(trouble); };
   runtime_.reset();
   runtime_ =

@@ -46,12 +46,18 @@ class RuntimeBench : public RuntimeEvents {
   // How long list() waits, from the next restart on.
   void set_list_timeout(std::chrono::milliseconds timeout) { list_timeout_ = timeout; }
 
+  // How long a command may take until it runs, from the next restart on.
+  void set_start_timeout(std::chrono::milliseconds timeout) { start_timeout_ = timeout; }
+
   // As when the agent ends and another one begins.
   void restart();
   // The same with another program for monitors.
   void restart(std::vector<std::string> monitor);
   // The same with monitors that a launcher starts.
   void restart(Launcher launcher);
+
+  // The same with --recover.
+  void restart(std::function<KnownContainer(const ContainerRef&)> recover);
 
   // The same with another confinement.
   void restart(std::unique_ptr<Confinement> confinement);
@@ -105,6 +111,7 @@ class RuntimeBench : public RuntimeEvents {
   std::vector<std::string> troubles_{};
   std::size_t waited_for_ = 0;
   std::chrono::milliseconds list_timeout_ = ProcessRuntimeOptions{}.list_timeout;
+  std::chrono::milliseconds start_timeout_ = ProcessRuntimeOptions{}.start_timeout;
   std::unique_ptr<ProcessRuntime> runtime_{};
 };
 

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
 #include "pod/json_field.h"
 #include "pod/pod_json.h"
+#include "runtime/record_text.h"
 #include "sys/descriptor.h"
 #include "sys/file/file.h"
 
@@ -49,7 +49,7 @@ void apply(SimulatedJournal::Records& records, json::object line) {
   }
 }
 
-std::string line_of(const json::object& object) { return json::serialize(object) + "\n"; }
+std::string line_of(const json::object& object) { return record_text(object) + "\n"; }
 
 }  // namespace
 
@@ -61,6 +61,10 @@ Result<SimulatedJournal::Records> SimulatedJournal::load() {
     return text.error();
   }
   const Error corrupt{Code::kCorrupt, fmt::format("{}: not a list of simulated containers", path_)};
+  const auto corrupt_line = [&](const Error& error) {
+    return Error{Code::kCorrupt,
+                 fmt::format("{}, line {}: {}", corrupt.message, lines_ + 1, error.message)};
+  };
   Records records;
   if (text->starts_with('[')) {
     const auto all = parse_json(*text);
@@ -74,14 +78,17 @@ Result<SimulatedJournal::Records> SimulatedJournal::load() {
   }
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = text->find('\n', begin)) != std::string::npos; begin = end + 1) {
-    auto line = parse_json(std::string_view(*text).substr(begin, end - begin));
-    if (!line || !line->is_object()) return corrupt;
-    apply(records, std::move(line->get_object()));
+    auto line = read_record_text(std::string_view(*text).substr(begin, end - begin));
+    if (!line) return corrupt_line(line.error());
+    apply(records, *std::move(line));
     ++lines_;
   }
   is_damaged_ = begin != text->size();
-  // A file without a whole line was never ours.
-  if (is_damaged_ && lines_ == 0) return corrupt;
+  // A file without a whole line was never ours, and a line with something behind it was not torn.
+  if (is_damaged_ &&
+      (lines_ == 0 || goes_on_behind_record(std::string_view(*text).substr(begin)))) {
+    return corrupt;
+  }
   records_ = std::move(records);
   return records_;
 }

@@ -8,7 +8,8 @@
 //   some fields, and "changes": true    these are so from now on
 //   "removed": true                     it is gone
 //
-// The list of all containers that version 0.1 wrote is read as well.
+// and a digest (record_text.h), so that damage is noticed. The list of all containers that version
+// 0.1 wrote is read as well.
 #pragma once
 
 #include <cstddef>

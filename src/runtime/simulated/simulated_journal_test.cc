@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/check.h"
+#include "sys/file/file.h"
 
 namespace corehold {
 namespace {
@@ -84,6 +85,35 @@ TEST_F(Journal, LeavesOutALastLineThatWasTorn) {
   ASSERT_EQ(again.load()->at(main_).at("cpus"), "1");
   ASSERT_TRUE(again.change({main_}, {{"cpus", "2"}}));
   EXPECT_EQ(load().at(main_).at("cpus"), "2");
+}
+
+TEST_F(Journal, IsNeverReadAsAnythingElseWhateverBitIsFlipped) {
+  {
+    SimulatedJournal journal(path());
+    ASSERT_TRUE(journal.load());
+    ASSERT_TRUE(journal.write(main_, {{"cpus", "1"}}));
+    ASSERT_TRUE(journal.change({main_}, {{"cpus", "2"}}));
+  }
+  const auto whole = read_file(path(), 10'000);
+  ASSERT_TRUE(whole);
+  int refused = 0;
+  for (std::size_t at = 0; at < whole->size(); ++at) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string text = *whole;
+      text[at] = static_cast<char>(static_cast<unsigned char>(text[at]) ^ (1U << bit));
+      std::ofstream(path()) << text;
+      const auto read = SimulatedJournal(path()).load();
+      if (!read) {
+        ++refused;
+        EXPECT_EQ(read.error().code, Code::kCorrupt);
+        EXPECT_EQ(read.error().message.find(path() + ": not a list of simulated containers"), 0U);
+        continue;
+      }
+      ASSERT_EQ(read->size(), 1U) << text;
+      EXPECT_EQ(read->at(main_).at("cpus"), "2") << text;
+    }
+  }
+  EXPECT_GT(refused, 0);
 }
 
 TEST_F(Journal, ReadsTheListOfVersion01) {

@@ -73,7 +73,7 @@ class Simulated : public testing::Test, public RuntimeEvents {
   }
   // Turns the loop until an end is reported.
   bool ends() {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
     while (!exit_ && std::chrono::steady_clock::now() < deadline) {
       loop_.restart();
       loop_.run_one_for(std::chrono::milliseconds(10));

@@ -87,8 +87,12 @@ Result<void> replace_link(const std::string& path, const std::string& target) {
   const std::string temporary = path + "_tmp";
   static_cast<void>(::unlink(temporary.c_str()));
   if (::symlink(target.c_str(), temporary.c_str()) != 0) return podinfo_failed("link", temporary);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return podinfo_failed("rename to", path);
-  return {};
+  if (::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  // Nothing of ours, and nobody's: these directories are the agent's.
+  if (errno == EISDIR && remove_tree(path) && ::rename(temporary.c_str(), path.c_str()) == 0) {
+    return {};
+  }
+  return podinfo_failed("rename to", path);
 }
 
 // What earlier writes have left, finished or not. `before` stays: a reader on

@@ -308,6 +308,12 @@ TEST_F(PodInfo, IsMendedWhenSomebodyChangedIt) {
   ASSERT_EQ(::unlink((volume_ + "/cpuset").c_str()), 0);
   ASSERT_TRUE(write_podinfo(pod, {{"main", {.cpus = {CpuId(1)}}}}, context_));
   EXPECT_EQ(read("cpuset"), "1");
+  for (const std::string link : {"/..data", "/cpuset"}) {
+    ASSERT_EQ(::unlink((volume_ + link).c_str()), 0);
+    ASSERT_TRUE(make_directories(volume_ + link + "/directory", 0755));
+    ASSERT_TRUE(write_podinfo(pod, {{"main", {.cpus = {CpuId(1)}}}}, context_));
+    EXPECT_EQ(read("cpuset"), "1");
+  }
 }
 
 TEST_F(PodInfo, CanBeWatched) {

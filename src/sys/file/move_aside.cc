@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/boot/move_aside.h"
+#include "sys/file/move_aside.h"
 
 #include <fcntl.h>
 
@@ -15,7 +15,7 @@
 namespace corehold {
 namespace {
 
-constexpr int kTries = 100;
+constexpr int kMostNames = 100;
 
 std::string stamp_of(std::chrono::milliseconds now) {
   std::string text = utc_text(now);
@@ -26,7 +26,7 @@ std::string stamp_of(std::chrono::milliseconds now) {
 // "": there is no such file.
 Result<std::string> move_one(const std::string& file, const std::string& stamp) {
   int error = 0;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kMostNames; ++i) {
     const std::string target =
         fmt::format("{}.corrupt-{}{}", file, stamp, i == 0 ? "" : fmt::format("-{}", i));
     if (::renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) == 0) {

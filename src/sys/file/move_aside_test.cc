@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/boot/move_aside.h"
+#include "sys/file/move_aside.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Affinities that other people's tasks have chosen for themselves. Up to kernel 6.1 a change of a
+// cpuset, and with cgroup v1 a move into another one, makes the kernel forget them. So they are
+// noted before, in the journal, and given back afterwards within what the task may use then. A
+// task is pinned when it cannot use all CPUs that its cgroup lets it use.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isolation/journal.h"
+#include "isolation/task.h"
+
+namespace corehold {
+
+// A task with the CPUs that its cgroup lets it use.
+struct ConfinedTask {
+  Task task{};
+  CpuSet allowed{};
+};
+
+// Brings the notes up to date before anything is written: tasks that are pinned are noted, tasks
+// that have ended are forgotten, and a task that has pinned itself anew is noted anew.
+// `tasks`: all tasks whose cgroup may change.
+void note_pins(std::map<pid_t, TaskPin>& pins, const std::vector<ConfinedTask>& tasks);
+
+struct PinRepair {
+  pid_t tid = 0;
+  std::string name{};
+  CpuSet cpus{};  // what the task had chosen; the kernel takes what is allowed of it
+
+  bool operator==(const PinRepair&) const = default;
+};
+
+struct PinPlan {
+  std::vector<PinRepair> repairs{};
+  // Tasks that were pinned to CPUs that containers hold and to no others, for people:
+  // "task 123 (postgres), pinned to CPUs 3".
+  std::vector<std::string> displaced{};
+
+  bool operator==(const PinPlan&) const = default;
+};
+
+// What is to be given back after the writes. Notes that are not needed any more, because the
+// kernel shows the pin itself, are dropped.
+PinPlan plan_pins(std::map<pid_t, TaskPin>& pins, const std::vector<ConfinedTask>& tasks,
+                  const CpuSet& held);
+
+}  // namespace corehold
