@@ -46,11 +46,11 @@ bool is_unit(std::string_view name) {
 // The CPUs that the tasks of a cgroup may use: of the nearest one above that has a cpuset.
 class AllowedCpus {
  public:
-  AllowedCpus(const FencePlaces& places, CpuSet online)
+  AllowedCpus(const FencePlaces& places, const CpuSet& online)
       : mount_(places.mount),
         file_(places.version == FencePlaces::Version::kV1 ? "cpuset.effective_cpus"
                                                           : "cpuset.cpus.effective"),
-        online_(std::move(online)) {}
+        online_(online) {}
 
   const CpuSet& of(const std::string& cgroup) {
     const auto known = known_.find(cgroup);

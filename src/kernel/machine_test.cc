@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,13 +87,15 @@ TEST_F(MachineRead, HasTheSettingsOfTheKernel) {
 
 TEST_F(MachineRead, HasKernelThreadsThatCanBeMoved) {
   const auto add = [this](const std::string& pid, const std::string& name, unsigned flags) {
-    const std::string stat = pid + " (" + name + ") S 2 0 0 0 -1 " + std::to_string(flags) +
-                             " 0 0 0 0 0 1 0 0 20 0 1 0 33 0 0 18446744073709551615 0 0 0 0 0 0 0 "
-                             "0 0 0 0 0 17 1 0 0 0 0 0\n";
-    for (const std::string& directory : {"proc/" + pid, "proc/" + pid + "/task/" + pid}) {
+    const std::string stat = fmt::format(
+        "{} ({}) S 2 0 0 0 -1 {} 0 0 0 0 0 1 0 0 20 0 1 0 33 0 0 18446744073709551615 0 0 0 0 0 0 "
+        "0 0 0 0 0 0 17 1 0 0 0 0 0\n",
+        pid, name, flags);
+    for (const std::string& directory :
+         {fmt::format("proc/{}", pid), fmt::format("proc/{}/task/{}", pid, pid)}) {
       files_.write(directory + "/stat", stat);
       files_.write(directory + "/status",
-                   "Name:\t" + name + "\nTgid:\t" + pid + "\nCpus_allowed_list:\t0-1\n");
+                   fmt::format("Name:\t{}\nTgid:\t{}\nCpus_allowed_list:\t0-1\n", name, pid));
       files_.write(directory + "/cgroup", "0::/\n");
     }
   };

@@ -30,7 +30,7 @@ std::string list_of(const CpuSet& cpus) {
 
 // The end of a path says more than its beginning: ".../session-3.scope".
 std::string short_cgroup(const std::string& cgroup) {
-  const std::string shown = on_one_line(cgroup);
+  std::string shown = on_one_line(cgroup);
   if (shown.size() <= kMaxCgroup) return shown;
   constexpr std::string_view kBefore = "...";
   const std::size_t slash = shown.find('/', shown.size() - (kMaxCgroup - kBefore.size()));
@@ -120,6 +120,7 @@ std::string devices_of(const std::vector<std::string>& devices) {
 // The cgroups with the most tasks, and the rest as one line.
 void add_cgroups(const std::map<std::string, RunnerGroup>& cgroups, std::vector<QuietLine>& lines) {
   std::vector<const std::pair<const std::string, RunnerGroup>*> sorted;
+  sorted.reserve(cgroups.size());
   for (const auto& cgroup : cgroups) sorted.push_back(&cgroup);
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
     return a->second.count() > b->second.count();

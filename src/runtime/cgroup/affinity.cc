@@ -142,7 +142,7 @@ Result<void> Affinity::place(const ContainerProcesses& container, pid_t pid) con
   for (int tries = 0; tries < kTries; ++tries) {
     std::size_t wrong = 0;
     // Asked for each time: a monitor is told by the record alone that the CPUs have changed.
-    const auto corrected =
+    auto corrected =
         write_newest(container, asked_for(container), [&](const CpuSet& cpus) -> Result<void> {
           if (!cpus.empty()) wrong = TRY(correct({pid}, cpus));
           return {};

@@ -405,7 +405,7 @@ Result<std::size_t> CgroupV1::kill(const ContainerProcesses& container) const {
   const auto many = [&] { return many_processes_in(cpuset_of(container)); };
   if (!TRY(many()).empty()) {
     freeze(container);
-    const auto killed = kill_members(many);
+    auto killed = kill_members(many);
     thaw(container);
     if (!killed || *killed > 0) return killed;
   }

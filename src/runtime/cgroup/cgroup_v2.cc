@@ -257,7 +257,7 @@ Result<void> CgroupV2::leave_partition(const ContainerProcesses& container,
   const bool stays = placement.limits.partition == CpuPartition::kIsolated;
   if (!stays) return end_partition(places_.mount, own);
   // The CPUs of a partition that is valid change together with what is exclusive.
-  const auto set = set_partition(places_.mount, own, placement.cpus);
+  auto set = set_partition(places_.mount, own, placement.cpus);
   // Invalid: it is tried again at the end, and the CPUs are set as those of any other cgroup.
   if (!set && set.error().code == Code::kConflict) return {};
   return set;

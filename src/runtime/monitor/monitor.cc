@@ -157,7 +157,7 @@ Result<void> Monitor::start() {
   if (const int error = write_all(gate.writer.get(), "g"); error != 0) {
     return errno_error("let the command go", error);
   }
-  const auto heard = hear_of_start(trouble.reader);
+  auto heard = hear_of_start(trouble.reader);
   if (!heard) end_start();
   return heard;
 }
