@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
 namespace corehold {
 namespace {
 
@@ -62,7 +64,8 @@ std::vector<RealtimeWrite> plan_realtime(const RealtimeTree& tree) {
       const std::int64_t time = shares.of(container.share);
       together += time;
       if (time == container.time) continue;
-      (time < container.time ? less : more).push_back({.cgroup = pod + "/" + name, .time = time});
+      (time < container.time ? less : more)
+          .push_back({.cgroup = fmt::format("{}/{}", pod, name), .time = time});
     }
     if (together == here.time) continue;
     (together < here.time ? pods_less : pods_more).push_back({.cgroup = pod, .time = together});
