@@ -39,6 +39,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/NOTICE ${units}/debian/copyright
     ${made}/changelog.gz ${made}/changelog.Debian.gz
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${units}/isolation-full.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/corehold)
 foreach(extra grafana prometheus)
   install(DIRECTORY ${units}/${extra} DESTINATION ${CMAKE_INSTALL_DATADIR}/corehold OPTIONAL)
 endforeach()

@@ -9,6 +9,7 @@
 #include "kernel/cpu_times.h"
 #include "kernel/interrupts.h"
 #include "kernel/kernel_facts.h"
+#include "kernel/kernel_settings.h"
 #include "kernel/task.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -29,6 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(parse_kernel_release(text));
   static_cast<void>(boot_parameter(text, "isolcpus"));
   CHECK(parse_boot_cpus(text, CpuId(7)).is_subset_of(CpuSet::of_word(0xff)));
+  static_cast<void>(mounts_resctrl(text));
+  static_cast<void>(has_cpu_flag(text, "cat_l3"));
+  if (const auto word = chosen_word(text)) CHECK(!word->empty());
   KernelFacts kernel{.online = CpuSet::of_word(0xff)};
   kernel.nohz_full = parse_sys_cpus(text);
   const QuietReport report = quiet_report({.cpus = kernel.online, .kernel = kernel}, {}, machine);

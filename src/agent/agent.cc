@@ -44,7 +44,6 @@
 #include "agent/view/event_book.h"
 #include "agent/view/view.h"
 #include "features/known_features.h"
-#include "kernel/irqbalance.h"
 #include "kernel/kernel_facts.h"
 #include "kernel/machine_snapshot.h"
 #include "node/manager_rules.h"
@@ -228,7 +227,7 @@ class Agent final : public ShellListener, public RuntimeEvents {
   std::unique_ptr<MachineIsolation> make_isolation() {
     if (settings_.machine == Machine::kSimulated) return nullptr;
     const auto places = fence_places(confinement_);
-    const Privilege privilege = ::geteuid() == 0 ? Privilege::kRoot : Privilege::kNone;
+    const Privilege privilege = privilege_here();
     choice_ = choose_isolation(settings_.config, privilege, places);
     const bool is_fenced = choice_.level != IsolationLevel::kContainers;
     rules_.fences = is_fenced;
@@ -236,51 +235,9 @@ class Agent final : public ShellListener, public RuntimeEvents {
     const bool has_journal = ::access(journal_path(settings_.root).c_str(), F_OK) == 0 ||
                              ::access(kJournalOwner, F_OK) == 0;
     if (!places || privilege != Privilege::kRoot || (!is_fenced && !has_journal)) return nullptr;
-    return std::make_unique<MachineIsolation>(loop_, settings_.root, *places);
-  }
-
-  void isolate(const CpuSet& held, const std::function<void(Command)>& done) {
-    const auto online_now = online();
-    if (!online_now) return done(IsolateFailed{.held = held, .error = online_now.error()});
-    isolation_->ask({.level = choice_.level, .online = *online_now, .held = held},
-                    [held, done](Result<IsolationReport> report) {
-                      if (!report) {
-                        return done(IsolateFailed{.held = held, .error = report.error()});
-                      }
-                      done(Isolated{.held = held,
-                                    .leftovers = std::move(report->leftovers),
-                                    .displaced = std::move(report->displaced)});
-                    });
-  }
-
-  // One that has begun has forgotten what it was told, or was never told.
-  void follow_irqbalance() {
-    if (isolation_ == nullptr || choice_.level < IsolationLevel::kIrqs) return;
-    auto watch = IrqBalance::watch(loop_, IrqBalance::Options{}.directory, [this] {
-      shell_.submit(TimerFired{.timer = {.kind = TimerKey::Kind::kReconcile}});
-    });
-    if (watch) {
-      irqbalance_ = *std::move(watch);
-    } else {
-      log_.warning("a restart of irqbalance is noticed only at the next reconcile",
-                   {{"error", watch.error().message}});
-    }
-  }
-
-  // What an agent with a higher level has changed is given back.
-  void lower_isolation(const CpuSet& online_now) {
-    if (isolation_ == nullptr || choice_.level != IsolationLevel::kContainers) return;
-    isolation_->ask({.online = online_now}, [this](const Result<IsolationReport>& report) {
-      if (!report) {
-        log_.warning("what isolation has changed cannot be given back",
-                     {{"error", report.error().message}});
-        return;
-      }
-      for (const Leftover& leftover : report->leftovers) {
-        log_.warning("what isolation has changed cannot be given back",
-                     {{"what", leftover.what}, {"error", leftover.reason}});
-      }
-    });
+    return std::make_unique<MachineIsolation>(
+        loop_, MachineIsolation::Options{
+                   .level = choice_.level, .root = settings_.root, .places = *places, .log = log_});
   }
 
   LaunchContext launch_context() const {
@@ -386,6 +343,10 @@ class Agent final : public ShellListener, public RuntimeEvents {
   }
 
   ShellParts shell_parts() {
+    std::function<bool()> are_delays_held;
+    if (!settings_.hold_delays.empty()) {
+      are_delays_held = [this] { return ::access(settings_.hold_delays.c_str(), F_OK) == 0; };
+    }
     return {.loop = loop_,
             .runtime = *runtime_,
             .store = committer_,
@@ -397,9 +358,12 @@ class Agent final : public ShellListener, public RuntimeEvents {
                              .wall = wall_now()};
                 },
             .online = [this] { return online(); },
-            .isolate = [this](const CpuSet& held,
-                              const std::function<void(Command)>& done) { isolate(held, done); },
-            .on_violation = settings_.on_violation};
+            .isolate =
+                [this](const CpuSet& held, const std::function<void(Command)>& done) {
+                  isolation_->isolate(held, done);
+                },
+            .on_violation = settings_.on_violation,
+            .are_delays_held = std::move(are_delays_held)};
   }
 
   Result<CpuSet> online() const {
@@ -454,8 +418,8 @@ class Agent final : public ShellListener, public RuntimeEvents {
                     .cordoned = document_.is_cordoned(),
                     .forgotten = std::move(forgotten_)};
     TRY(listen());
-    lower_isolation(online_now);
-    follow_irqbalance();
+    if (isolation_ != nullptr)
+      isolation_->begin([this](Command command) { shell_.submit(std::move(command)); });
     shell_.submit(std::move(recover));
     shell_.settle();
     if (failure_) return {};
@@ -614,7 +578,6 @@ class Agent final : public ShellListener, public RuntimeEvents {
   IsolationChoice choice_{};
   std::unique_ptr<Runner> runtime_;
   std::unique_ptr<MachineIsolation> isolation_;
-  std::unique_ptr<PathWatch> irqbalance_{};  // tells when one begins
   Shell shell_;
   PodLogs logs_;
   ApiServer api_;
@@ -623,7 +586,7 @@ class Agent final : public ShellListener, public RuntimeEvents {
   WorkerThread watch_worker_{loop_};  // ends before what it works on
   boost::asio::signal_set signals_;
   std::unique_ptr<HttpServer> server_{};
-  std::unique_ptr<HttpServer> tls_server_{};
+  std::unique_ptr<TlsServer> tls_server_{};
   std::unique_ptr<PodResourcesServer> pod_resources_{};
   std::optional<Error> failure_{};
 };
@@ -683,6 +646,7 @@ Result<void> run_agent(const AgentSettings& settings, const Log& log) {
   const AgentLocks locks = TRY(take_locks(settings.root, host));
   log_settings(settings, setup, log);
   remove_leftovers(settings.root, log);
+  if (settings.machine == Machine::kThis) TRY(end_simulation(settings.root, log));
   FoundCpus cpus = TRY(load_cpus(
       {.root = settings.root, .source = settings.source, .setup = setup, .config = settings.config},
       settings.damage, log));

@@ -27,6 +27,8 @@ struct AgentSettings {
   Damage damage = Damage::kRefuse;
   bool is_checked = false;  // promises are checked after every command
   OnViolation on_violation = OnViolation::kLog;
+  // For tests: no scale-down delay ends while this file exists; "": none is held.
+  std::string hold_delays{};
   std::string version{};
 };
 

@@ -33,4 +33,16 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string valid_utf8(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+  std::string valid;
+  valid.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = rune_length(text, at);
+    valid += length == 0 ? kReplacement : text.substr(at, length);
+    at += length == 0 ? 1 : length;
+  }
+  return valid;
+}
+
 }  // namespace corehold

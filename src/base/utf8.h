@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// UTF-8, as far as deciding what is well-formed.
+// UTF-8: what is well-formed, and texts of others made so.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace corehold {
@@ -19,5 +20,8 @@ std::size_t rune_length(std::string_view text, std::size_t at);
 
 // Whether all of the text is well-formed, as texts in JSON must be.
 bool is_utf8(std::string_view text);
+
+// The text with U+FFFD in place of every byte that is no part of a well-formed sequence.
+std::string valid_utf8(std::string_view text);
 
 }  // namespace corehold

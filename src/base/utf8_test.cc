@@ -28,5 +28,13 @@ TEST(IsUtf8, LooksAtTheWholeText) {
   EXPECT_FALSE(is_utf8("a\xc3\xbc\xff"));
 }
 
+TEST(ValidUtf8, ReplacesOnlyWhatIsNotWellFormed) {
+  EXPECT_EQ(valid_utf8("a\xc3\xbc"), "a\xc3\xbc");
+  EXPECT_EQ(valid_utf8("\xff"
+                       "a\xe2\x82"),
+            "\xef\xbf\xbd"
+            "a\xef\xbf\xbd\xef\xbf\xbd");
+}
+
 }  // namespace
 }  // namespace corehold

@@ -155,7 +155,7 @@ constexpr std::array kIsolationFields{
              "what is kept off CPUs that a container holds: other containers; every task of "
              "the machine; movable interrupts as well; kernel threads, timers and deep sleep "
              "as well (docs/isolation.md)",
-         .default_text = "`containers`"},
+         .default_text = "`fence` as root with cgroups to write, else `containers`"},
         [](const Node& node, IsolationConfig& into, Reading& reading) {
           const std::size_t before = reading.mistake_count();
           IsolationLevel level{};

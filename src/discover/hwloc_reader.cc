@@ -193,7 +193,7 @@ Result<std::vector<DistanceRow>> find_distances(hwloc_topology_t loaded) {
 
 }  // namespace
 
-Result<Topology> read_topology(hwloc_topology_t loaded, const CpuSet& isolated) {
+Result<Topology> read_topology(hwloc_topology_t loaded, const BootCpus& boot) {
   const std::vector<Found> cpus = TRY(find_cpus(loaded));
   if (cpus.empty()) return invalid("a machine needs at least one CPU");
   CpuSet online;
@@ -230,7 +230,8 @@ Result<Topology> read_topology(hwloc_topology_t loaded, const CpuSet& isolated) 
   }
   parts.memory_nodes = numa.memory_nodes;
   parts.distances = TRY(find_distances(loaded));
-  parts.isolated = isolated;
+  parts.isolated = boot.isolated;
+  parts.nohz_full = boot.nohz_full;
   parts.memory = find_memory(loaded);
   return Topology::make(std::move(parts));
 }

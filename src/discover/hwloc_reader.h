@@ -10,7 +10,13 @@
 
 namespace corehold {
 
+// What the kernel's command line has said about CPUs, which hwloc does not know.
+struct BootCpus {
+  CpuSet isolated{};
+  CpuSet nohz_full{};
+};
+
 // REQUIRES: hwloc_topology_load() has succeeded on `loaded`.
-Result<Topology> read_topology(hwloc_topology_t loaded, const CpuSet& isolated);
+Result<Topology> read_topology(hwloc_topology_t loaded, const BootCpus& boot);
 
 }  // namespace corehold

@@ -20,6 +20,7 @@ namespace corehold {
 namespace {
 
 constexpr const char* kIsolatedPath = "/sys/devices/system/cpu/isolated";
+constexpr const char* kNohzFullPath = "/sys/devices/system/cpu/nohz_full";
 constexpr std::size_t kMaxListBytes = 1U << 16U;
 
 struct Destroy {
@@ -54,12 +55,27 @@ Handle load_xml(const std::string& text) {
 
 }  // namespace
 
-Result<CpuSet> parse_isolated(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  const auto set = CpuSet::parse(text);
-  if (!set) return wrap(kIsolatedPath, set.error());
-  return *set;
+Result<CpuSet> parse_boot_cpus(std::string_view text) {
+  const auto is_space = [](char letter) { return letter == '\n' || letter == ' '; };
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  // What Linux up to 6.12 shows for a list that was never made, behind spaces.
+  if (text == "(null)") text = {};
+  return CpuSet::parse(text);
 }
+
+namespace {
+
+// No such file on kernels built without it: no CPU is meant.
+Result<CpuSet> read_boot_cpus(const std::string& path) {
+  const auto text = read_file(path, kMaxListBytes);
+  if (!text && text.error().code != Code::kNotFound) return text.error();
+  auto cpus = parse_boot_cpus(text ? *text : "");
+  if (!cpus) return wrap(path, cpus.error());
+  return cpus;
+}
+
+}  // namespace
 
 Result<Topology> topology_from_host() {
   const Handle handle = new_handle();
@@ -73,10 +89,9 @@ Result<Topology> topology_from_host() {
         "the environment makes hwloc describe another machine; unset HWLOC_XMLFILE, "
         "HWLOC_SYNTHETIC, HWLOC_FSROOT and HWLOC_THISSYSTEM, or name the file as xml:FILE"};
   }
-  // No such file on kernels built without isolation: nothing is isolated.
-  const auto text = read_file(kIsolatedPath, kMaxListBytes);
-  if (!text && text.error().code != Code::kNotFound) return text.error();
-  return read_topology(handle.get(), TRY(parse_isolated(text ? *text : "")));
+  const CpuSet isolated = TRY(read_boot_cpus(kIsolatedPath));
+  const CpuSet nohz_full = TRY(read_boot_cpus(kNohzFullPath));
+  return read_topology(handle.get(), {.isolated = isolated, .nohz_full = nohz_full});
 }
 
 Result<Topology> topology_from_xml(std::string_view text) {

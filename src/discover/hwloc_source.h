@@ -29,7 +29,7 @@ namespace corehold {
 
 // Every online CPU of this machine, also those this process's cgroup or affinity keeps
 // it from using: an agent hands out the machine's CPUs, not its own. Offline CPUs are
-// not part of it. Isolated CPUs are those of /sys/devices/system/cpu/isolated. Fails with
+// not part of it. Isolated and nohz_full CPUs are those of /sys/devices/system/cpu. Fails with
 // kConflict when the environment (HWLOC_XMLFILE, HWLOC_FSROOT, ...) makes hwloc describe
 // another machine. Does not change the affinity of any thread.
 Result<Topology> topology_from_host();
@@ -44,8 +44,8 @@ Result<Topology> topology_from_xml(std::string_view text);
 // for what is refused before hwloc sees it.
 Result<Topology> topology_from_synthetic(std::string_view text);
 
-// The kernel's list of isolated CPUs, as read from sysfs; numbers a CpuSet cannot hold
-// are an error.
-Result<CpuSet> parse_isolated(std::string_view text);
+// The kernel's list of CPUs that its command line names (isolated, nohz_full), as read from
+// sysfs; numbers a CpuSet cannot hold are an error.
+Result<CpuSet> parse_boot_cpus(std::string_view text);
 
 }  // namespace corehold

@@ -113,10 +113,11 @@ TEST(Xml, RefusesGarbageOfAnySize) {
   }
 }
 
-TEST(Isolated, IsReadAsTheKernelWritesIt) {
-  EXPECT_EQ(parse_isolated("2-3,7\n")->str(), "2-3,7");
-  EXPECT_EQ(parse_isolated("\n")->str(), "");
-  EXPECT_FALSE(parse_isolated("2-\n"));
+TEST(BootCpus, AreReadAsTheKernelWritesThem) {
+  EXPECT_EQ(parse_boot_cpus("2-3,7\n")->str(), "2-3,7");
+  EXPECT_EQ(parse_boot_cpus("\n")->str(), "");
+  EXPECT_EQ(parse_boot_cpus("          (null)\n")->str(), "");
+  EXPECT_FALSE(parse_boot_cpus("2-\n"));
 }
 
 }  // namespace

@@ -67,7 +67,13 @@ bool is_same_value(Compare compare, const std::string& one, const std::string& o
 
 // A thing that isolation cannot keep away, for people: named once for as long as it stays so.
 struct Leftover {
+  enum class Stays {
+    kForNow,    // it could be kept away, and somebody can do something about it
+    kByNature,  // the kernel moves it for nobody: a managed interrupt
+  };
+
   IsolationLevel level = IsolationLevel::kFence;
+  Stays stays = Stays::kForNow;
   std::string what{};    // "interrupt 24 (nvme0q1, managed)"
   std::string reason{};  // "the kernel moves managed interrupts by itself: EPERM"
   std::string advice{};  // what would remove it; may be empty

@@ -9,6 +9,8 @@
 // With cgroup v1 everybody who is in the root cpuset is moved into a cpuset of ours.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -61,8 +63,15 @@ std::string task_name(const Task& task);
 // For people: "task 123 (postgres), pinned to CPUs 3".
 std::string displaced_task(const Task& task, const CpuSet& pin);
 
-// Drops the notes of tasks that are not in the root cgroup any more, most because they have ended.
-void forget_ended_tasks(IsolationJournal& journal, const FenceView& view);
+// Drops the notes of tasks that are none of these, given by task_name().
+void forget_ended_tasks(IsolationJournal& journal, const std::set<std::string>& living);
+
+// Notes the tasks of the root cgroup that were started by one with an affinity of ours and have
+// inherited it: without us they would have what that one had. They have the right affinity, so that
+// nothing is to be written. `given_back`: notes of tasks that have what they had again, and may
+// have started others before. Returns how many were noted.
+std::size_t note_inherited(IsolationJournal& journal, const FenceView& view, const CpuSet& online,
+                           const std::map<Target, JournalEntry>& given_back = {});
 
 IsolationPlan plan_fence(const FenceView& view, const IsolationWish& wish,
                          const IsolationJournal& journal);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isolation/fence.h"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,21 +108,75 @@ TEST(Fence, NamesATaskThatIsPinnedToHeldCpusAloneAndMovesIt) {
   EXPECT_THAT(later.displaced, IsEmpty());
 }
 
-TEST(Fence, KnowsThatATaskHasInheritedAnAffinityOfOurs) {
-  FenceView view{.tasks = {task(1, 1, "0-7")}};
-  IsolationJournal journal{.since = 100};
-  make(view, journal, plan_fence(view, wish("2-3"), journal));
-  view.tasks.push_back(task(20, 20, "0-1,4-7", 200));
-  view.tasks.push_back(task(21, 21, "0-1", 200));
-  const auto plan = plan_fence(view, wish("2-3"), journal);
-  EXPECT_THAT(lines(plan), ElementsAre("task 20 200: 0-7 -> 0-1,4-7"));
+// The first fence of a machine whose newest task was started at 100.
+IsolationJournal fence(FenceView& view, std::string_view held) {
+  IsolationJournal journal{.since = 100, .rests = {wish(held).rest()}};
+  make(view, journal, plan_fence(view, wish(held), journal));
+  for (const Task& each : view.tasks) {
+    confirm(journal, {Target::Kind::kTask, task_name(each)});
+  }
+  return journal;
 }
 
-TEST(Fence, DoesNotTakeAnOlderPinForAnInheritedAffinity) {
-  FenceView view{.tasks = {task(1, 1, "0-7"), task(4, 4, "0-1,4-7", 50)}};
-  IsolationJournal journal{.since = 100};
-  make(view, journal, plan_fence(view, wish("2-3"), journal));
+std::string before(const IsolationJournal& journal, const std::string& task) {
+  const JournalEntry* entry = find_entry(journal, {Target::Kind::kTask, task});
+  return entry == nullptr ? "not noted" : entry->before;
+}
+
+TEST(FenceHeritage, IsNotedAndNothingIsWritten) {
+  FenceView view{.tasks = {task(1, 1, "0-7")}};
+  IsolationJournal journal = fence(view, "2-3");
+  view.tasks.push_back(task(20, 20, "0-1,4-7", 200));
+  view.tasks.push_back(task(21, 21, "0-1", 200));
+  EXPECT_EQ(note_inherited(journal, view, cpus("0-7")), 1U);
+  EXPECT_EQ(before(journal, "20 200"), "0-7");
+  EXPECT_EQ(before(journal, "21 200"), "not noted");
   EXPECT_EQ(plan_fence(view, wish("2-3"), journal), IsolationPlan{});
+  EXPECT_EQ(note_inherited(journal, view, cpus("0-7")), 0U);
+}
+
+TEST(FenceHeritage, IsNotAnOlderPin) {
+  FenceView view{.tasks = {task(1, 1, "0-7"), task(4, 4, "0-1,4-7", 50)}};
+  IsolationJournal journal = fence(view, "2-3");
+  EXPECT_EQ(note_inherited(journal, view, cpus("0-7")), 0U);
+  EXPECT_EQ(plan_fence(view, wish("2-3"), journal), IsolationPlan{});
+}
+
+// It was started before the other CPUs were held, and is seen after that.
+TEST(FenceHeritage, IsKnownByTheCpusThatWereLeftBefore) {
+  FenceView view{.tasks = {task(1, 1, "0-7")}};
+  IsolationJournal journal = fence(view, "2-3");
+  view.tasks = {task(20, 20, "0-1,4-7", 200)};
+  EXPECT_EQ(note_inherited(journal, view, cpus("0-7")), 1U);
+  EXPECT_THAT(lines(plan_fence(view, wish("4"), journal)),
+              ElementsAre("task 20 200: 0-1,4-7 -> 0-3,5-7"));
+  EXPECT_EQ(before(journal, "20 200"), "0-7");
+}
+
+TEST(FenceHeritage, IsThePinOfWhoeverStartedIt) {
+  FenceView view{.tasks = {task(9, 9, "3-4")}};
+  IsolationJournal journal = fence(view, "2-3");
+  ASSERT_EQ(view.tasks[0].affinity, cpus("4"));
+  view.tasks.push_back(task(20, 20, "4", 200));
+  view.tasks.back().parent = 9;
+  view.tasks.push_back(task(9, 21, "4", 200));
+  view.tasks.push_back(task(22, 22, "4", 200));
+  view.tasks.back().parent = 1;
+  EXPECT_EQ(note_inherited(journal, view, cpus("0-7")), 2U);
+  EXPECT_EQ(before(journal, "20 200"), "3-4");
+  EXPECT_EQ(before(journal, "21 200"), "3-4");
+  EXPECT_EQ(before(journal, "22 200"), "not noted");
+}
+
+TEST(FenceHeritage, IsFoundAlsoOfOneThatHasItsOwnAgain) {
+  FenceView view{.tasks = {task(9, 9, "3-4")}};
+  IsolationJournal journal = fence(view, "2-3");
+  const auto given_back = std::exchange(journal.entries, {});
+  view.tasks[0].affinity = cpus("3-4");
+  view.tasks.push_back(task(20, 20, "4", 200));
+  view.tasks.back().parent = 9;
+  EXPECT_EQ(note_inherited(journal, view, cpus("0-7"), given_back), 1U);
+  EXPECT_EQ(before(journal, "20 200"), "3-4");
 }
 
 TEST(Fence, ForgetsTasksThatHaveEnded) {
@@ -128,8 +184,7 @@ TEST(Fence, ForgetsTasksThatHaveEnded) {
   IsolationJournal journal;
   make(view, journal, plan_fence(view, wish("2-3"), journal));
   note(journal, {.target = {Target::Kind::kTask, "9 1"}, .level = IsolationLevel::kFull});
-  view.tasks.pop_back();
-  forget_ended_tasks(journal, view);
+  forget_ended_tasks(journal, {"1 100"});
   EXPECT_EQ(journal.entries.size(), 2U);
   EXPECT_EQ(find_entry(journal, {Target::Kind::kTask, "5 100"}), nullptr);
 }
@@ -169,7 +224,7 @@ TEST(FenceV1, NamesCpusetsOfOthersThatMayUseHeldCpus) {
                   {.cgroup = "/elsewhere", .cpus = cpus("0-1"), .tasks = 3}};
   const auto plan = plan_fence(view, wish("2-3"), {});
   ASSERT_EQ(plan.leftovers.size(), 1U);
-  EXPECT_EQ(plan.leftovers[0].what, "cpuset /docker with 12 tasks");
+  EXPECT_EQ(plan.leftovers[0].what, "cpuset /docker");
   EXPECT_EQ(plan.leftovers[0].reason, "somebody else made it and lets it use CPUs 2-3");
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Level full: what of the kernel itself can be kept off held CPUs.
+#include <set>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "isolation/cpu_mask.h"
@@ -57,6 +60,17 @@ IsolationPlan plan_kernel_threads(const MachineView& view, const IsolationWish& 
   return plan;
 }
 
+void forget_ended_threads(IsolationJournal& journal, const MachineView& view) {
+  if (view.kernel_threads.empty()) return;  // they could not be read
+  std::set<std::string> living;
+  for (const Task& task : view.kernel_threads) living.insert(task_name(task));
+  std::erase_if(journal.entries, [&](const auto& each) {
+    const auto& [target, entry] = each;
+    return target.kind == Target::Kind::kTask && entry.level == IsolationLevel::kFull &&
+           !living.contains(target.name);
+  });
+}
+
 IsolationPlan plan_watchdog(const MachineView& view, const IsolationWish& wish,
                             const IsolationJournal& journal) {
   IsolationPlan plan;
@@ -70,8 +84,8 @@ IsolationPlan plan_watchdog(const MachineView& view, const IsolationWish& wish,
 IsolationPlan plan_timer_migration(const MachineView& view, const IsolationWish& wish,
                                    const IsolationJournal& journal) {
   IsolationPlan plan;
-  if (wish.level < IsolationLevel::kFull || !view.timer_migration ||
-      is_done_by_kernel(view, 7, 0)) {
+  // From 7.0 on the kernel hands timers to CPUs that are awake and not isolated by itself.
+  if (wish.level < IsolationLevel::kFull || !view.timer_migration || view.facts.is_at_least(7, 0)) {
     return plan;
   }
   const Knob knob =

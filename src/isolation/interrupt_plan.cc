@@ -27,6 +27,7 @@ void plan_managed(int number, const InterruptView& interrupt, const IsolationWis
   const CpuSet& comes_to = affinity.effective.empty() ? affinity.allowed : affinity.effective;
   if (interrupt.devices.empty() || !comes_to.intersects(wish.held)) return;
   plan.leftovers.push_back({.level = IsolationLevel::kIrqs,
+                            .stays = Leftover::Stays::kByNature,
                             .what = interrupt_name(number, interrupt),
                             .reason = "the kernel alone chooses the CPUs of managed interrupts",
                             .advice = managed_advice(wish)});

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include <boost/json/array.hpp>
@@ -10,6 +13,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
+
+#include "base/utf8.h"
 
 namespace corehold {
 namespace {
@@ -19,6 +24,10 @@ namespace json = boost::json;
 constexpr std::int64_t kVersion = 1;
 constexpr std::array kKinds{Target::Kind::kFile, Target::Kind::kUnit,   Target::Kind::kIrqBalance,
                             Target::Kind::kTask, Target::Kind::kCpuset, Target::Kind::kMember};
+
+// Leftover::Stays
+constexpr std::string_view kForNow = "forNow";
+constexpr std::string_view kByNature = "byNature";
 
 Error corrupt(std::string_view what) {
   return {Code::kCorrupt, fmt::format("not a journal of isolation: {}", what)};
@@ -37,26 +46,50 @@ std::vector<Noted> by_order(const IsolationJournal& journal) {
   return all;
 }
 
+// Names of the machine may be any bytes, texts in JSON may not.
+json::string text_of(std::string_view text) { return json::string(valid_utf8(text)); }
+
+std::string hex_of(std::string_view bytes) {
+  std::string hex;
+  for (const char byte : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return hex;
+}
+
+std::optional<std::string> bytes_of(std::string_view hex) {
+  std::string bytes;
+  for (; hex.size() >= 2; hex.remove_prefix(2)) {
+    unsigned char byte = 0;
+    const auto parsed = std::from_chars(hex.data(), hex.data() + 2, byte, 16);
+    if (parsed.ec != std::errc() || parsed.ptr != hex.data() + 2) return std::nullopt;
+    bytes += static_cast<char>(byte);
+  }
+  if (!hex.empty()) return std::nullopt;
+  return bytes;
+}
+
 json::object json_of(const Target& target, const JournalEntry& entry) {
-  return {{"kind", corehold::name_of(target.kind)},
-          {"name", target.name},
-          {"level", corehold::name_of(entry.level)},
-          {"before", entry.before},
-          {"written", entry.written},
-          {"previous", entry.previous},
-          {"compare", name_of(entry.compare)},
-          {"repairs", entry.repairs}};
+  json::object object{
+      {"kind", corehold::name_of(target.kind)},  {"name", text_of(target.name)},
+      {"level", corehold::name_of(entry.level)}, {"before", text_of(entry.before)},
+      {"written", text_of(entry.written)},       {"previous", text_of(entry.previous)},
+      {"compare", name_of(entry.compare)},       {"repairs", entry.repairs}};
+  // The path of a cgroup has to come back as it is.
+  if (!is_utf8(target.name)) object["bytes"] = hex_of(target.name);
+  if (entry.quiet != 0) object["quiet"] = entry.quiet;
+  return object;
 }
 
 json::object json_of(pid_t tid, const TaskPin& pin) {
-  return {{"tid", tid}, {"start", pin.start}, {"name", pin.name}, {"cpus", pin.cpus.str()}};
+  return {
+      {"tid", tid}, {"start", pin.start}, {"name", text_of(pin.name)}, {"cpus", pin.cpus.str()}};
 }
 
 json::object json_of(const Leftover& leftover) {
   return {{"level", corehold::name_of(leftover.level)},
-          {"what", leftover.what},
-          {"reason", leftover.reason},
-          {"advice", leftover.advice}};
+          {"stays", leftover.stays == Leftover::Stays::kByNature ? kByNature : kForNow},
+          {"what", text_of(leftover.what)},
+          {"reason", text_of(leftover.reason)},
+          {"advice", text_of(leftover.advice)}};
 }
 
 // A field of an object; fails when it is missing or of another type.
@@ -74,6 +107,13 @@ Result<Number> number_in(const json::object& object, std::string_view key) {
   const auto number = value->to_number<Number>(error);
   if (error) return corrupt(fmt::format("no number {:?}", key));
   return number;
+}
+
+// The same for one that journals of earlier versions do not have.
+template <typename Number>
+Result<Number> number_or_none_in(const json::object& object, std::string_view key) {
+  if (object.if_contains(key) == nullptr) return Number{};
+  return number_in<Number>(object, key);
 }
 
 Result<CpuSet> cpus_in(const json::object& object, std::string_view key) {
@@ -103,12 +143,18 @@ Result<std::pair<Target, JournalEntry>> entry_of(const json::object& object) {
   JournalEntry entry;
   target.kind = TRY(kind_in(object));
   target.name = TRY(text_in(object, "name"));
+  if (object.if_contains("bytes") != nullptr) {
+    const auto bytes = bytes_of(TRY(text_in(object, "bytes")));
+    if (!bytes) return corrupt("bytes that are no bytes");
+    target.name = *bytes;
+  }
   entry.level = TRY(level_in(object));
   entry.before = TRY(text_in(object, "before"));
   entry.written = TRY(text_in(object, "written"));
   entry.previous = TRY(text_in(object, "previous"));
   entry.compare = TRY(text_in(object, "compare")) == "text" ? Compare::kText : Compare::kCpuList;
   entry.repairs = TRY(number_in<int>(object, "repairs"));
+  entry.quiet = TRY(number_or_none_in<int>(object, "quiet"));
   return std::pair(target, entry);
 }
 
@@ -124,6 +170,11 @@ Result<std::pair<pid_t, TaskPin>> pin_of(const json::object& object) {
 Result<Leftover> leftover_of(const json::object& object) {
   Leftover leftover;
   leftover.level = TRY(level_in(object));
+  // Journals of earlier versions do not say.
+  const json::value* stays = object.if_contains("stays");
+  if (stays != nullptr && stays->is_string() && stays->get_string() == kByNature) {
+    leftover.stays = Leftover::Stays::kByNature;
+  }
   leftover.what = TRY(text_in(object, "what"));
   leftover.reason = TRY(text_in(object, "reason"));
   leftover.advice = TRY(text_in(object, "advice"));
@@ -142,6 +193,29 @@ Result<std::vector<Item>> items_in(const json::object& object, std::string_view 
     items.push_back(TRY(read(each.get_object())));
   }
   return items;
+}
+
+Result<std::vector<CpuSet>> rests_in(const json::object& object) {
+  std::vector<CpuSet> rests;
+  const json::value* value = object.if_contains("rests");
+  if (value == nullptr) return rests;  // an earlier version
+  if (!value->is_array()) return corrupt("no list \"rests\"");
+  for (const json::value& each : value->get_array()) {
+    const auto cpus = each.is_string() ? CpuSet::parse(std::string_view(each.get_string()))
+                                       : Result<CpuSet>(corrupt("not CPUs"));
+    if (!cpus) return corrupt("rests has something that is no list of CPUs");
+    rests.push_back(*cpus);
+  }
+  return rests;
+}
+
+// Whether the change would overwrite a value that somebody else has put in the place of ours.
+bool is_repair(const JournalEntry& entry, const Change& change) {
+  if (change.before.empty() || is_ours(entry, change.before)) return false;
+  if (change.target.kind != Target::Kind::kCpuset) return true;
+  const auto now = CpuSet::parse(change.before);
+  const auto written = CpuSet::parse(entry.written);
+  return !now || !written || !now->is_subset_of(*written);
 }
 
 Leftover insisting(const JournalEntry& entry, const Change& change) {
@@ -164,12 +238,16 @@ std::string journal_text(const IsolationJournal& journal) {
   json::array leftovers;
   for (const Leftover& leftover : journal.leftovers) leftovers.push_back(json_of(leftover));
   json::array displaced;
-  for (const std::string& each : journal.displaced) displaced.emplace_back(each);
+  for (const std::string& each : journal.displaced) displaced.emplace_back(text_of(each));
+  json::array rests;
+  for (const CpuSet& each : journal.rests) rests.emplace_back(each.str());
   const json::object object{{"version", kVersion},
                             {"boot", journal.boot},
                             {"level", corehold::name_of(journal.level)},
                             {"held", journal.held.str()},
                             {"since", journal.since},
+                            {"rests", std::move(rests)},
+                            {"looked", journal.pins.empty() ? 0 : journal.looked},
                             {"entries", std::move(entries)},
                             {"pins", std::move(pins)},
                             {"leftovers", std::move(leftovers)},
@@ -190,6 +268,8 @@ Result<IsolationJournal> parse_journal(std::string_view text) {
   journal.level = TRY(level_in(object));
   journal.held = TRY(cpus_in(object, "held"));
   journal.since = TRY(number_in<std::uint64_t>(object, "since"));
+  journal.looked = TRY(number_or_none_in<std::uint64_t>(object, "looked"));
+  journal.rests = TRY(rests_in(object));
   auto entries = TRY(items_in(object, "entries", entry_of));
   for (auto& [target, entry] : entries) {
     entry.order = ++journal.writes;
@@ -222,6 +302,10 @@ bool is_ours(const JournalEntry& entry, const std::string& value) {
 void note(IsolationJournal& journal, const Change& change) {
   if (change.restore == Restore::kNever) return;
   const auto [entry, is_new] = journal.entries.try_emplace(change.target);
+  if (!is_new && is_repair(entry->second, change)) {
+    ++entry->second.repairs;
+    entry->second.quiet = 0;
+  }
   if (!is_new && change.target.kind != Target::Kind::kCpuset &&
       !is_ours(entry->second, change.before)) {
     entry->second.before = change.before;
@@ -240,20 +324,36 @@ void confirm(IsolationJournal& journal, const Target& target) {
   if (entry != journal.entries.end()) entry->second.previous = entry->second.written;
 }
 
-IsolationPlan check_writers(IsolationJournal& journal, const Changes& changes) {
+IsolationPlan check_writers(const IsolationJournal& journal, const Changes& changes) {
   IsolationPlan plan;
   for (const Change& change : changes) {
-    const auto entry = journal.entries.find(change.target);
-    const bool is_anothers = change.restore == Restore::kBefore && entry != journal.entries.end() &&
-                             !is_ours(entry->second, change.before);
-    if (is_anothers && entry->second.repairs >= kMostRepairs) {
-      plan.leftovers.push_back(insisting(entry->second, change));
-      continue;
+    const JournalEntry* entry = find_entry(journal, change.target);
+    const bool is_insisting = change.restore == Restore::kBefore && entry != nullptr &&
+                              entry->repairs >= kMostRepairs && is_repair(*entry, change);
+    if (is_insisting) {
+      plan.leftovers.push_back(insisting(*entry, change));
+    } else {
+      plan.changes.push_back(change);
     }
-    if (is_anothers) ++entry->second.repairs;
-    plan.changes.push_back(change);
   }
   return plan;
+}
+
+void count_look(IsolationJournal& journal, IsolationLevel level, const Changes& changes) {
+  std::set<Target> overwritten;
+  for (const Change& change : changes) {
+    const JournalEntry* entry = find_entry(journal, change.target);
+    if (entry != nullptr && is_repair(*entry, change)) overwritten.insert(change.target);
+  }
+  for (auto& [target, entry] : journal.entries) {
+    if (entry.level != level || entry.repairs == 0) continue;
+    if (overwritten.contains(target)) {
+      entry.quiet = 0;
+    } else if (++entry.quiet >= kQuietLooks) {
+      entry.repairs = 0;
+      entry.quiet = 0;
+    }
+  }
 }
 
 Changes plan_restore(const IsolationJournal& journal, IsolationLevel keep) {

@@ -68,6 +68,62 @@ TEST(IsolationJournal, RepairsThreeTimesAndThenNamesTheOtherWriter) {
               HasSubstr("set it to \"0-3\" 4 times after Corehold had set it to \"0-1\""));
 }
 
+// Who has written now and then does not insist.
+TEST(IsolationJournal, ForgivesRepairsAfterSomeQuietLooks) {
+  IsolationJournal journal;
+  const Target a{Target::Kind::kFile, "a"};
+  const auto overwritten = [&] {
+    const Changes changes{change("a", "0-3", "0-1")};
+    count_look(journal, IsolationLevel::kFence, changes);
+    const auto plan = check_writers(journal, changes);
+    for (const Change& each : plan.changes) note(journal, each);
+    confirm(journal, a);
+    return plan.changes.size() == 1;
+  };
+  note(journal, change("a", "0-7", "0-1"));
+  confirm(journal, a);
+  for (int time = 0; time < 3 * kMostRepairs; ++time) {
+    EXPECT_TRUE(overwritten()) << time;
+    for (int look = 0; look < kQuietLooks; ++look) {
+      count_look(journal, IsolationLevel::kIrqs, {});
+      count_look(journal, IsolationLevel::kFence, {});
+    }
+  }
+  // Who writes again and again is named, though not between any two looks.
+  for (int time = 0; time < kMostRepairs; ++time) {
+    EXPECT_TRUE(overwritten()) << time;
+    for (int look = 1; look < kQuietLooks; ++look) count_look(journal, IsolationLevel::kFence, {});
+    journal = *parse_journal(journal_text(journal));
+  }
+  EXPECT_FALSE(overwritten());
+}
+
+TEST(IsolationJournal, CountsNoRepairThatIsNotMade) {
+  IsolationJournal journal;
+  note(journal, change("a", "0-7", "0-1"));
+  confirm(journal, {Target::Kind::kFile, "a"});
+  for (int time = 0; time < 2 * kMostRepairs; ++time) {
+    EXPECT_EQ(check_writers(journal, {change("a", "0-3", "0-1")}).changes.size(), 1U);
+  }
+}
+
+TEST(IsolationJournal, TakesACgroupThatWasMadeAnewForNoOtherWriter) {
+  IsolationJournal journal;
+  const Target cpuset{Target::Kind::kCpuset, "c"};
+  note(journal, change("a", "0-5", "0-1"));
+  note(journal, {.target = cpuset, .value = "0-3"});
+  for (int time = 0; time < 2 * kMostRepairs; ++time) {
+    confirm(journal, {Target::Kind::kFile, "a"});
+    confirm(journal, cpuset);
+    // The kernel takes a CPU that goes offline out of a cpuset of cgroup v1.
+    const Change narrowed{.target = cpuset, .before = "0-2", .value = "0-3"};
+    const auto plan = check_writers(journal, {change("a", "", "0-1"), narrowed});
+    ASSERT_EQ(plan.changes.size(), 2U) << time;
+    for (const Change& each : plan.changes) note(journal, each);
+  }
+  EXPECT_EQ(find_entry(journal, {Target::Kind::kFile, "a"})->before, "");
+}
+
 TEST(IsolationJournal, TakesItsOwnValueForNoRepairHoweverOftenItChanges) {
   IsolationJournal journal;
   std::string now = "0-7";
@@ -124,12 +180,37 @@ TEST(IsolationJournal, ReadsWhatItWrites) {
   text.compare = Compare::kText;
   note(journal, text);
   journal.since = 77;
+  journal.rests = {*CpuSet::parse("0-1"), *CpuSet::parse("0-3")};
+  journal.looked = 78;
   journal.pins = {{12, {.start = 34, .name = "db", .cpus = *CpuSet::parse("3")}}};
-  journal.leftovers = {{.what = "a", .reason = "b", .advice = "c"}};
+  journal.leftovers = {{.what = "a", .reason = "b", .advice = "c"},
+                       {.stays = Leftover::Stays::kByNature, .what = "d"}};
   journal.displaced = {"task 12 (db), pinned to CPUs 3"};
   const auto read = parse_journal(journal_text(journal));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, journal);
+}
+
+// Anybody may give a task such a name, and root a cgroup.
+TEST(IsolationJournal, ReadsWhatItWritesOfNamesThatAreNotUtf8) {
+  IsolationJournal journal{.boot = "b-1"};
+  note(journal, change("/cgroup/\xff\"/cpuset.cpus", "", "0-1"));
+  journal.pins = {{12, {.start = 34, .name = "\xff", .cpus = *CpuSet::parse("3")}}};
+  journal.leftovers = {{.what = "\xff", .reason = "\xff", .advice = "\xff"}};
+  journal.displaced = {"task 12 (\xff)"};
+  const auto read = parse_journal(journal_text(journal));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->entries, journal.entries);
+  EXPECT_EQ(read->pins.at(12).name, "\xef\xbf\xbd");
+}
+
+TEST(IsolationJournal, ReadsWhatEarlierVersionsHaveWritten) {
+  const auto read = parse_journal(
+      R"({"version":1,"boot":"b","level":"fence","held":"2","since":7,"entries":[{"kind":"file",)"
+      R"("name":"a","level":"fence","before":"","written":"0-1","previous":"0-1","compare":"cpus",)"
+      R"("repairs":1}],"pins":[],"leftovers":[],"displaced":[]})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->entries.size(), 1U);
 }
 
 TEST(IsolationJournal, RefusesWhatItHasNotWritten) {

@@ -6,6 +6,16 @@
 namespace corehold {
 namespace {
 
+// The agent's service sees most of the kernel's settings read-only.
+constexpr const char* kReadOnlyAdvice =
+    "let the agent's service write there: /usr/share/corehold/isolation-full.conf says how";
+
+// What the kernel says of the file of an interrupt that it moves for nobody.
+bool is_final(const Knob& knob, const RefusedChange& refusal) {
+  return knob.target.kind == Target::Kind::kFile &&
+         (refusal.number == EIO || refusal.number == EPERM);
+}
+
 bool stands(const RefusedChange& refusal, const std::string& value) {
   return refusal.number == EIO || refusal.number == EPERM || refusal.value == value;
 }
@@ -28,10 +38,13 @@ void plan_value(const Knob& knob, const std::string& value, const Refusals& refu
   const auto refusal = refused.find(knob.target);
   if (refusal != refused.end() && stands(refusal->second, value)) {
     if (knob.what.empty()) return;
+    const bool is_read_only = refusal->second.number == EROFS;
     plan.leftovers.push_back({.level = knob.level,
+                              .stays = is_final(knob, refusal->second) ? Leftover::Stays::kByNature
+                                                                       : Leftover::Stays::kForNow,
                               .what = knob.what,
                               .reason = "the kernel refuses another value: " + refusal->second.name,
-                              .advice = knob.advice});
+                              .advice = is_read_only ? kReadOnlyAdvice : knob.advice});
     return;
   }
   plan.changes.push_back({.target = knob.target,

@@ -157,6 +157,9 @@ class Agent {
     view.refused = refused_;
     IsolationPlan plan = plan_irqs_level(view, wish, journal_);
     append(plan, plan_full_level(view, wish, journal_));
+    for (const auto level : {IsolationLevel::kIrqs, IsolationLevel::kFull}) {
+      count_look(journal_, level, plan.changes);
+    }
     const auto checked = check_writers(journal_, plan.changes);
     for (const Change& change : checked.changes) note(journal_, change);
     save();

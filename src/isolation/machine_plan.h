@@ -36,12 +36,15 @@ IsolationPlan plan_workqueues(const MachineView& view, const IsolationWish& wish
 IsolationPlan plan_kernel_threads(const MachineView& view, const IsolationWish& wish,
                                   const IsolationJournal& journal);
 
+// Drops the notes of kernel threads that have ended.
+void forget_ended_threads(IsolationJournal& journal, const MachineView& view);
+
 // Level full: the soft-lockup detector.
 IsolationPlan plan_watchdog(const MachineView& view, const IsolationWish& wish,
                             const IsolationJournal& journal);
 
-// Level full: idle CPUs do not hand their timers to busy ones while any CPU is held. With
-// partitions the kernel does it from 7.0 on.
+// Level full: idle CPUs do not hand their timers to busy ones while any CPU is held. Not from 7.0
+// on, where the kernel chooses the CPUs for that itself.
 IsolationPlan plan_timer_migration(const MachineView& view, const IsolationWish& wish,
                                    const IsolationJournal& journal);
 

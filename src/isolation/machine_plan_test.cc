@@ -80,6 +80,7 @@ TEST(PlanInterrupts, NamesManagedOnesThatComeToHeldCpusAndLeavesThemAlone) {
   EXPECT_THAT(
       plan.leftovers,
       ElementsAre(Leftover{.level = IsolationLevel::kIrqs,
+                           .stays = Leftover::Stays::kByNature,
                            .what = "interrupt 30 (nvme0q5, managed)",
                            .reason = "the kernel alone chooses the CPUs of managed interrupts",
                            .advice = "boot with isolcpus=managed_irq,4-5"}));
@@ -100,6 +101,21 @@ TEST(PlanInterrupts, DoesNotTryAgainWhatTheKernelHasRefused) {
   EXPECT_EQ(plan.leftovers[0].advice, "");
   EXPECT_EQ(plan.leftovers[1].what, "interrupt 30 (virtio1-req.4, managed)");
   EXPECT_EQ(plan.leftovers[1].advice, "boot with isolcpus=managed_irq,4-5");
+  for (const Leftover& each : plan.leftovers) {
+    EXPECT_EQ(each.stays, Leftover::Stays::kByNature);
+  }
+}
+
+TEST(PlanInterrupts, SaysWhatToDoWhereTheAgentMayNotWrite) {
+  MachineView view{.interrupts = {{24, interrupt(24, "0-7")}}};
+  view.refused[file(view.interrupts.at(24).list_file)] = {
+      .number = EROFS, .name = "EROFS", .value = "0-3,6-7"};
+  const auto plan = plan_interrupts(view, wish("4-5"), {});
+  ASSERT_EQ(plan.leftovers.size(), 1U);
+  EXPECT_EQ(plan.leftovers[0].stays, Leftover::Stays::kForNow);
+  EXPECT_EQ(
+      plan.leftovers[0].advice,
+      "let the agent's service write there: /usr/share/corehold/isolation-full.conf says how");
 }
 
 TEST(PlanInterrupts, TriesAnotherValueWhereOneDidNotFit) {
@@ -228,6 +244,22 @@ TEST(PlanKernelThreads, LeavesThemToAKernelThatClearsPartitionsItself) {
   EXPECT_EQ(plan_kernel_threads(view, wish("4-5"), {}).changes.size(), 1U);
 }
 
+TEST(PlanKernelThreads, ForgetsThoseThatHaveEnded) {
+  MachineView view{
+      .kernel_threads = {kernel_thread(2, "kthreadd", "0-7"), kernel_thread(60, "kauditd", "0-7")}};
+  IsolationJournal journal;
+  for (const Change& change : plan_kernel_threads(view, wish("4"), {}).changes) {
+    note(journal, change);
+  }
+  note(journal, {.target = {Target::Kind::kTask, "7 7"}, .value = "0"});
+  view.kernel_threads.pop_back();
+  forget_ended_threads(journal, view);
+  EXPECT_EQ(journal.entries.size(), 2U);
+  EXPECT_EQ(find_entry(journal, {Target::Kind::kTask, "60 9"}), nullptr);
+  forget_ended_threads(journal, {});
+  EXPECT_EQ(journal.entries.size(), 2U) << "where they cannot be read";
+}
+
 TEST(PlanWatchdog, KeepsItOffHeldCpus) {
   const MachineView view{.watchdog = KernelFile{"/w", "0-7"}};
   EXPECT_THAT(lines(plan_watchdog(view, wish("0-1"), {})), ElementsAre("/w=2-7"));
@@ -244,6 +276,12 @@ TEST(PlanTimerMigration, IsOffWhileAnyCpuIsHeld) {
   view.timer_migration->text = "0";
   EXPECT_EQ(plan_timer_migration(view, wish("4"), journal), IsolationPlan{});
   EXPECT_THAT(lines(plan_timer_migration(view, wish(""), journal)), ElementsAre("/t=1"));
+}
+
+TEST(PlanTimerMigration, IsLeftToKernelsThatChooseTheCpusThemselves) {
+  const MachineView view{.facts = {.major = 7, .minor = 0},
+                         .timer_migration = KernelFile{"/t", "1"}};
+  EXPECT_EQ(plan_timer_migration(view, wish("4"), {}), IsolationPlan{});
 }
 
 TEST(PlanSleepStates, KeepsHeldCpusOutOfThem) {

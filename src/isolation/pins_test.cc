@@ -41,7 +41,8 @@ TEST(Pins, AreForgottenWithTheirTaskAlsoWhenItsNumberIsUsedAgain) {
 TEST(Pins, AreGivenBackWhereTheKernelHasForgottenThem) {
   std::map<pid_t, TaskPin> pins = pin(2, "3-4");
   const auto plan = plan_pins(pins, {task(2, "0-2,4-7", "0-2,4-7")}, cpus("3"));
-  EXPECT_THAT(plan.repairs, ElementsAre(PinRepair{.tid = 2, .name = "db", .cpus = cpus("3-4")}));
+  EXPECT_THAT(plan.repairs,
+              ElementsAre(PinRepair{.tid = 2, .start = 100, .name = "db", .cpus = cpus("3-4")}));
   EXPECT_THAT(plan.displaced, IsEmpty());
   EXPECT_EQ(pins.at(2).cpus, cpus("3-4"));
 }
@@ -60,7 +61,8 @@ TEST(Pins, ToHeldCpusAloneAreNamedKeptAndGivenBackLater) {
   note_pins(pins, {task(2, "0-2,4-7", "0-2,4-7")});
   EXPECT_EQ(pins, pin(2, "3"));
   const auto later = plan_pins(pins, {task(2, "0-7", "0-7")}, {});
-  EXPECT_THAT(later.repairs, ElementsAre(PinRepair{.tid = 2, .name = "db", .cpus = cpus("3")}));
+  EXPECT_THAT(later.repairs,
+              ElementsAre(PinRepair{.tid = 2, .start = 100, .name = "db", .cpus = cpus("3")}));
   EXPECT_THAT(later.displaced, IsEmpty());
   EXPECT_THAT(pins, IsEmpty());
 }
@@ -72,7 +74,8 @@ TEST(Pins, ToAllThatIsLeftStayNoted) {
   EXPECT_THAT(plan_pins(pins, {task(2, "0-1", "0-1")}, cpus("2-7")).repairs, IsEmpty());
   note_pins(pins, {task(2, "0-1", "0-1")});
   const auto later = plan_pins(pins, {task(2, "0-7", "0-7")}, {});
-  EXPECT_THAT(later.repairs, ElementsAre(PinRepair{.tid = 2, .name = "db", .cpus = cpus("0-1")}));
+  EXPECT_THAT(later.repairs,
+              ElementsAre(PinRepair{.tid = 2, .start = 100, .name = "db", .cpus = cpus("0-1")}));
 }
 
 TEST(Pins, ThatTheTaskHasChosenMeanwhileWin) {
@@ -80,6 +83,33 @@ TEST(Pins, ThatTheTaskHasChosenMeanwhileWin) {
   note_pins(pins, {task(2, "5", "0-2,4-7")});
   EXPECT_EQ(pins.at(2).cpus, cpus("5"));
   EXPECT_THAT(plan_pins(pins, {task(2, "5", "0-7")}, {}).repairs, IsEmpty());
+}
+
+// postgres, pinned to 8-15 of which 8-14 are held, starts another process.
+TEST(Pins, AreInheritedByTasksThatAreStartedMeanwhile) {
+  std::map<pid_t, TaskPin> pins = pin(2, "8-15");
+  ConfinedTask child = task(3, "15", "0-7,15", 200);
+  child.task.parent = 2;
+  ConfinedTask grandchild = task(4, "15", "0-7,15", 200);
+  grandchild.task.parent = 3;
+  ConfinedTask thread = task(5, "15", "0-7,15", 200);
+  thread.task.pid = 2;
+  const ConfinedTask stranger = task(6, "15", "0-7,15", 200);
+  ConfinedTask older = task(7, "15", "0-7,15", 100);
+  older.task.parent = 2;
+  note_pins(pins, {task(2, "15", "0-7,15"), child, grandchild, thread, stranger, older}, 100);
+  for (const pid_t each : {2, 3, 4, 5}) EXPECT_EQ(pins.at(each).cpus, cpus("8-15")) << each;
+  for (const pid_t each : {6, 7}) EXPECT_EQ(pins.at(each).cpus, cpus("15")) << each;
+}
+
+TEST(Pins, OfATaskThatHasBeenMovedOutOfTheRootCgroupAreGivenBackThere) {
+  IsolationJournal journal;
+  for (const char* name : {"2 100", "3 100"}) {
+    note(journal, {.target = {Target::Kind::kTask, name}, .before = "0-7", .value = "0-1,4-7"});
+  }
+  EXPECT_THAT(plan_moved_tasks(
+                  journal, {task(2, "0-1,4", "0-4"), task(3, "1", "0-4"), task(4, "0-1,4", "0-4")}),
+              ElementsAre(PinRepair{.tid = 2, .start = 100, .name = "db", .cpus = cpus("0-7")}));
 }
 
 }  // namespace

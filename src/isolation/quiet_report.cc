@@ -71,6 +71,7 @@ class Reporter {
       : question_(question), before_(before), after_(after) {
     report_.watched = after.at - before.at;
     report_.kernel = question.kernel;
+    report_.advice = quiet_advice(question.settings, question.kernel);
   }
 
   QuietReport report() && {

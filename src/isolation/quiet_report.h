@@ -16,6 +16,7 @@
 
 #include "isolation/kernel_facts.h"
 #include "isolation/machine_snapshot.h"
+#include "isolation/quiet_advice.h"
 
 namespace corehold {
 
@@ -118,13 +119,15 @@ struct QuietReport {
   std::vector<ForeignTask> tasks{};            // that may run on a CPU asked about, or did
   std::vector<ForeignInterrupt> interrupts{};  // that may come to one
   std::vector<CpuQuiet> cpus{};                // ascending
+  std::vector<QuietAdvice> advice{};           // on settings of the machine
 };
 
 struct QuietQuestion {
   CpuSet cpus{};
   std::vector<QuietHolder> holders{};
   KernelFacts kernel{};
-  pid_t self = 0;  // the process that asks, which is left out
+  KernelSettings settings{};  // empty: no advice is wanted
+  pid_t self = 0;             // the process that asks, which is left out
 };
 
 // CPUs of the question that are not online are left out. Cost follows tasks and interrupts, and

@@ -235,6 +235,13 @@ TEST_F(QuietReportTest, SaysHowTheCpuSpentItsTime) {
   EXPECT_FALSE(spent.wait_ns);
 }
 
+TEST_F(QuietReportTest, HasAdviceOnSettingsThatAreKnown) {
+  EXPECT_THAT(report().advice, IsEmpty());
+  question_.settings.numa_balancing = 1;
+  ASSERT_THAT(report().advice, SizeIs(1));
+  EXPECT_EQ(report().advice[0].setting, "kernel.numa_balancing");
+}
+
 TEST_F(QuietReportTest, LeavesOutCpusThatAreNotOnline) {
   question_.cpus = cpus("3-9");
   EXPECT_THAT(report().cpus, SizeIs(1));

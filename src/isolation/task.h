@@ -20,12 +20,13 @@ inline constexpr std::uint32_t kTaskBound = 0x04000000;         // PF_NO_SETAFFI
 struct Task {
   pid_t pid = 0;             // its process
   pid_t tid = 0;             // itself
-  std::string name{};        // as the kernel calls it, up to 15 characters for a process
+  std::string name{};        // up to 15 bytes for a process, which has chosen them; made UTF-8
   std::uint64_t start = 0;   // in clock ticks since the machine was booted
   std::uint32_t flags = 0;   // PF_*
   int last_cpu = -1;         // where it runs or ran last
   CpuSet affinity{};         // where it may run, CPUs that are offline included
   std::uint64_t run_ns = 0;  // how long it has run since its start
+  pid_t parent = 0;          // the process that started its process, or has taken it in
   std::string cgroup{};      // its path below the root of cpusets (v1), or of cgroup v2: "/a/b"
 
   bool operator==(const Task&) const = default;

@@ -15,6 +15,19 @@ std::string text_in(const boost::json::object& object, std::string_view key) {
 
 }  // namespace
 
+std::vector<FenceLevel> fence_levels(const FencePlaces& places) {
+  std::vector<FenceLevel> levels;
+  const std::string& own = places.own;
+  for (std::size_t at = own.find('/'); at != std::string::npos;) {
+    const std::size_t next = own.find('/', at + 1);
+    levels.push_back({.cgroup = own.substr(0, at), .ours = {own.substr(at + 1, next - at - 1)}});
+    at = next;
+  }
+  // Containers are in these two (runtime/container_cgroup.h).
+  levels.push_back({.cgroup = own, .ours = {"pods", "shared"}});
+  return levels;
+}
+
 std::optional<FencePlaces> fence_places(const boost::json::object& confinement) {
   const std::string kind = text_in(confinement, "kind");
   if (kind == "cgroup v1") {

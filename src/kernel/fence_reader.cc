@@ -73,9 +73,6 @@ class AllowedCpus {
   std::map<std::string, CpuSet> known_{};
 };
 
-// Containers are in these two of the top cgroup (runtime/container_cgroup.h).
-bool is_of_containers(std::string_view name) { return name == "pods" || name == "shared"; }
-
 class V2Reader {
  public:
   V2Reader(const FencePlaces& places, Units& units, FenceReading& reading)
@@ -83,19 +80,13 @@ class V2Reader {
 
   // On each level down to the containers' cgroup, all that is beside the way there.
   void read_groups() {
-    std::string level;
-    std::string_view rest = places_.own;
-    while (!rest.empty()) {
-      rest.remove_prefix(1);
-      const std::string next(rest.substr(0, rest.find('/')));
-      rest.remove_prefix(next.size());
-      for (const std::string& name : cgroups_in(places_.mount + level)) {
-        if (name != next) read_group(fmt::format("{}/{}", level, name), name);
+    for (const FenceLevel& level : fence_levels(places_)) {
+      for (const std::string& name : cgroups_in(places_.mount + level.cgroup)) {
+        if (level.ours.contains(name)) continue;
+        const std::string cgroup = fmt::format("{}/{}", level.cgroup, name);
+        // Below the containers' own cgroup there are no units.
+        level.cgroup == places_.own ? add_file(cgroup) : read_group(cgroup, name);
       }
-      level += "/" + next;
-    }
-    for (const std::string& name : cgroups_in(places_.mount + places_.own)) {
-      if (!is_of_containers(name)) add_file(fmt::format("{}/{}", places_.own, name));
     }
   }
 

@@ -4,7 +4,9 @@
 // the tree, or with cgroup v1 the tasks of the root cpuset and the cpusets that others have made.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,12 +28,24 @@ struct FencePlaces {
   std::string mount{};  // of cgroup v2, or of the cpuset hierarchy of v1
   std::string own{};    // the top cgroup of containers below it: "/corehold"
   std::string proc = "/proc";
-  bool has_units = false;  // systemd owns the cgroups that are called like units
+  bool has_units = false;                    // systemd owns the cgroups that are called like units
+  std::chrono::milliseconds patience{3000};  // until systemd has written the cgroup of a unit
 };
 
 // From what Confinement::describe() says (runtime/cgroup/confinement.h). No value: containers are
 // not confined by cgroups, and there is no fence.
 std::optional<FencePlaces> fence_places(const boost::json::object& confinement);
+
+// A cgroup v2 in which others may be beside us.
+struct FenceLevel {
+  std::string cgroup{};          // below the mount point; "": that itself
+  std::set<std::string> ours{};  // what in it is of containers, or leads to them
+
+  bool operator==(const FenceLevel&) const = default;
+};
+
+// From the mount point down to the top cgroup of containers. REQUIRES: version is kV2.
+std::vector<FenceLevel> fence_levels(const FencePlaces& places);
 
 struct FenceReading {
   FenceView view{};

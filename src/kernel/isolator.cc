@@ -5,16 +5,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "kernel/machine_parts.h"
 #include "kernel/words.h"
 #include "sys/file/directory.h"
 #include "sys/file/file.h"
 #include "sys/file/kernel_file.h"
+#include "sys/file/move_aside.h"
 
 namespace corehold {
 namespace {
@@ -39,7 +44,49 @@ bool is_final(const Error& error) {
          error.number == EOPNOTSUPP;
 }
 
+// All CPUs that are online are held, since others were taken away: nobody would be left with one.
+Leftover no_rest(const IsolationWish& wish) {
+  return {.what = "the rest of the machine",
+          .reason = fmt::format("containers hold all CPUs that are online: {}", wish.online.str()),
+          .advice = "bring another CPU online, or end a container"};
+}
+
+// What kJournalOwner has: the file of the journal, and the journal where it is sound.
+struct OwnerCopy {
+  std::string file{};
+  std::optional<IsolationJournal> journal{};
+};
+
+OwnerCopy read_owner(const std::string& owner, const std::string& boot) {
+  OwnerCopy copy;
+  const auto text = read_file(owner, kMaxJournal);
+  if (!text) return copy;
+  std::string_view rest = *text;
+  copy.file = take_line(rest);
+  auto journal = parse_journal(rest);
+  if (journal && journal->boot == boot) copy.journal = *std::move(journal);
+  return copy;
+}
+
+void make_utf8(IsolationReport& report) {
+  for (Leftover& leftover : report.leftovers) {
+    for (std::string* text : {&leftover.what, &leftover.reason, &leftover.advice}) {
+      *text = valid_utf8(*text);
+    }
+  }
+  for (std::string& each : report.displaced) each = valid_utf8(each);
+}
+
 }  // namespace
+
+Result<IsolationJournal> read_machine_journal(const std::string& path, const std::string& owner,
+                                              const std::string& proc) {
+  const std::string boot = TRY(boot_id(proc));
+  if (!owner.empty()) {
+    if (auto copy = read_owner(owner, boot); copy.journal) return *std::move(copy.journal);
+  }
+  return read_journal(path, proc);
+}
 
 Result<IsolationJournal> read_journal(const std::string& path, const std::string& proc) {
   const std::string boot = TRY(boot_id(proc));
@@ -69,11 +116,39 @@ Isolator::Isolator(IsolatorOptions options, Units& units)
   };
   for (IsolationPart& part : machine_parts(machine_)) parts_.push_back(std::move(part));
   targets_.add(Target::Kind::kIrqBalance, irqbalance_handler(machine_));
+  FenceAccess& access = options_.access;
+  for (const auto& [kind, handler] : access.targets) targets_.add(kind, handler);
+  if (!access.read) {
+    access.read = [this](const CpuSet& online) {
+      return read_fence(options_.places, units_, online);
+    };
+  }
+  if (!access.set_affinity) {
+    access.set_affinity = [this](pid_t tid, std::uint64_t start, const CpuSet& cpus) {
+      return set_affinity(tid, start, cpus, options_.places.proc);
+    };
+  }
 }
 
-Result<void> Isolator::load() {
-  journal_ = TRY(read_journal(options_.journal, options_.places.proc));
+// A journal that cannot be read is as none where there is a copy of it.
+Result<void> Isolator::load(IsolationReport& report) {
   saved_.clear();
+  auto own = read_journal(options_.journal, options_.places.proc);
+  if (own) {
+    journal_ = *std::move(own);
+    return {};
+  }
+  const std::string boot = TRY(boot_id(options_.places.proc));
+  if (options_.owner.empty() || !read_owner(options_.owner, boot).journal) return own.error();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto aside = TRY(
+      move_aside({options_.journal}, std::chrono::duration_cast<std::chrono::milliseconds>(now)));
+  report.leftovers.push_back(
+      {.what = options_.journal,
+       .reason = fmt::format("{}; its copy {} is used, and it is now {}", own.error().message,
+                             options_.owner, fmt::join(aside, ", ")),
+       .advice = "look at the file, and at the disk that it is on"});
+  journal_ = IsolationJournal{.boot = boot};
   return {};
 }
 
@@ -83,19 +158,20 @@ Result<void> Isolator::load() {
 Result<void> Isolator::take_over() {
   if (options_.owner.empty() || is_owner_) return {};
   const std::string own = std::filesystem::absolute(options_.journal).string();
-  std::string last;
-  if (const auto text = read_file(options_.owner, kMaxJournal)) {
-    std::string_view rest = *text;
-    last = take_line(rest);
-    auto journal = parse_journal(rest);
-    if (journal && journal->boot == journal_.boot) journal_ = *std::move(journal);
+  OwnerCopy last = read_owner(options_.owner, journal_.boot);
+  const bool is_anothers = !last.file.empty() && last.file != own;
+  if (!last.journal && is_anothers) {
+    auto read = read_journal(last.file, options_.places.proc);
+    if (read && !read->entries.empty()) last.journal = *std::move(read);
   }
+  const bool is_taken_over = last.journal.has_value();
+  if (is_taken_over) journal_ = *std::move(last.journal);
   TRY(make_directories(options_.owner.substr(0, options_.owner.rfind('/')), kOwnerMode));
   is_owner_ = true;
   saved_.clear();
   TRY(save());
-  if (!last.empty() && last != own && ::unlink(last.c_str()) != 0 && errno != ENOENT) {
-    return file_error("unlink", last, errno);
+  if (is_anothers && is_taken_over && ::unlink(last.file.c_str()) != 0 && errno != ENOENT) {
+    return file_error("unlink", last.file, errno);
   }
   return {};
 }
@@ -119,18 +195,73 @@ Result<void> Isolator::save() {
   return {};
 }
 
-Result<void> Isolator::note_all_pins(const IsolationWish& wish) {
-  FenceReading reading = TRY(read_fence(options_.places, units_, wish.online));
-  confined_ = std::move(reading.confined);
-  note_pins(journal_.pins, confined_);
-  return {};
+// Tasks that somebody has moved out of the root cgroup are kept off held CPUs by the cgroup they
+// are in, and have a pin like others there.
+void Isolator::give_back_moved(const CpuSet& online, FenceReading& reading) {
+  std::map<pid_t, PinRepair> repairs;
+  for (PinRepair& repair : plan_moved_tasks(journal_, reading.confined)) {
+    repairs.insert({repair.tid, std::move(repair)});
+  }
+  for (ConfinedTask& each : reading.confined) {
+    Task& task = each.task;
+    journal_.entries.erase({.kind = Target::Kind::kTask, .name = task_name(task)});
+    const auto repair = repairs.find(task.tid);
+    if (repair == repairs.end()) continue;
+    const CpuSet& own = repair->second.cpus;
+    // A task cannot be put on CPUs of which its cgroup allows none.
+    const CpuSet wanted = own.intersects(each.allowed) ? own : online;
+    const auto set = options_.access.set_affinity(task.tid, task.start, wanted);
+    if (!set) {
+      if (set.error().code == Code::kNotFound) continue;
+      reading.leftovers.push_back(
+          {.what = fmt::format("affinity of task {} ({})", task.tid, task.name),
+           .reason = wrap("give back", set.error()).message});
+      continue;
+    }
+    task.affinity = wanted;
+    if (online.is_subset_of(own)) continue;
+    journal_.pins.insert_or_assign(task.tid,
+                                   TaskPin{.start = task.start, .name = task.name, .cpus = own});
+  }
+}
+
+// Reads who is outside of containers, and brings the notes of tasks up to date.
+Result<FenceReading> Isolator::look_at_tasks(const CpuSet& online) {
+  FenceReading reading = TRY(options_.access.read(online));
+  std::set<std::string> living;
+  for (const Task& task : reading.view.tasks) living.insert(task_name(task));
+  for (const ConfinedTask& each : reading.confined) living.insert(task_name(each.task));
+  // A task in a container has the affinity that the runtime has given it.
+  forget_ended_tasks(journal_, living);
+  if (reading.view.way == FenceView::Way::kGroups) give_back_moved(online, reading);
+  note_pins(journal_.pins, reading.confined, journal_.looked);
+  journal_.looked = std::max(journal_.looked, newest_start(reading.confined));
+  confined_ = reading.confined;
+  return reading;
+}
+
+// A group that is gone, or that somebody else has made anew or set since, has nothing of ours that
+// could be given back. A unit that has only been stopped keeps its CPUs.
+void Isolator::forget_absent_groups(const FenceView& view) {
+  std::set<Target> seen;
+  for (const FenceGroup& group : view.groups) seen.insert(group.target);
+  std::erase_if(journal_.entries, [&](const auto& each) {
+    const auto& [target, entry] = each;
+    const bool is_group = target.kind == Target::Kind::kUnit || target.kind == Target::Kind::kFile;
+    if (!is_group || entry.level != IsolationLevel::kFence || seen.contains(target)) return false;
+    const auto now = targets_.read(target);
+    return now ? !is_ours(entry, *now) : now.error().code == Code::kNotFound;
+  });
 }
 
 Result<IsolationPlan> Isolator::plan_tasks(const IsolationWish& wish) {
-  FenceReading reading = TRY(read_fence(options_.places, units_, wish.online));
-  confined_ = std::move(reading.confined);
-  note_pins(journal_.pins, confined_);
-  forget_ended_tasks(journal_, reading.view);
+  FenceReading reading = TRY(look_at_tasks(wish.online));
+  forget_absent_groups(reading.view);
+  note_inherited(journal_, reading.view, wish.online);
+  const CpuSet rest = wish.rest();
+  if (std::find(journal_.rests.begin(), journal_.rests.end(), rest) == journal_.rests.end()) {
+    journal_.rests.push_back(rest);
+  }
   IsolationPlan plan = plan_fence(reading.view, wish, journal_);
   std::move(reading.leftovers.begin(), reading.leftovers.end(), std::back_inserter(plan.leftovers));
   const bool has_task =
@@ -158,6 +289,11 @@ void Isolator::take_back_note(const std::map<Target, JournalEntry>& before, cons
   }
 }
 
+bool Isolator::is_gone(const Target& target) const {
+  const auto now = targets_.read(target);
+  return !now && now.error().code == Code::kNotFound;
+}
+
 Result<bool> Isolator::make(const IsolationPart& part, const Changes& changes) {
   Changes tried;
   for (const Change& change : changes) {
@@ -181,7 +317,8 @@ Result<bool> Isolator::make(const IsolationPart& part, const Changes& changes) {
     }
     take_back_note(before, change);
     if (made.error().code == Code::kNotFound) {
-      journal_.entries.erase(change.target);
+      // Something on the way may be missing although the target is there, and was changed.
+      if (is_gone(change.target)) journal_.entries.erase(change.target);
       continue;
     }
     if (part.refused) {
@@ -194,10 +331,11 @@ Result<bool> Isolator::make(const IsolationPart& part, const Changes& changes) {
     refused_.insert_or_assign(change.target,
                               RefusedValue{.value = change.value, .leftover = leftover});
   }
-  return true;
+  return std::any_of(tried.begin(), tried.end(),
+                     [](const Change& change) { return change.value != change.before; });
 }
 
-Result<void> Isolator::run_part(const IsolationPart& part, const IsolationWish& wish,
+Result<bool> Isolator::run_part(const IsolationPart& part, const IsolationWish& wish,
                                 IsolationReport& report) {
   failed_.clear();
   std::vector<Leftover> leftovers;
@@ -205,6 +343,7 @@ Result<void> Isolator::run_part(const IsolationPart& part, const IsolationWish& 
   bool is_settled = false;
   for (int pass = 0; pass < kMostPasses && !is_settled; ++pass) {
     IsolationPlan plan = TRY(part.plan(wish, journal_));
+    if (pass == 0) count_look(journal_, part.level, plan.changes);
     IsolationPlan checked = check_writers(journal_, plan.changes);
     is_settled = !TRY(make(part, checked.changes));
     leftovers = std::move(plan.leftovers);
@@ -219,7 +358,7 @@ Result<void> Isolator::run_part(const IsolationPart& part, const IsolationWish& 
                                 .what = std::string(part.name),
                                 .reason = "new ones come faster than they can be moved"});
   }
-  return {};
+  return is_settled;
 }
 
 // Only where our value still stands; what somebody else has set since is theirs.
@@ -242,19 +381,41 @@ Result<void> Isolator::restore(IsolationLevel keep, const CpuSet& online, Isolat
   TRY(save());
   for (const Change& change : changes) {
     const auto restored = targets_.write(change);
-    if (restored || restored.error().code == Code::kNotFound) {
+    const bool is_absent = !restored && restored.error().code == Code::kNotFound;
+    if (restored || (is_absent && is_gone(change.target))) {
       journal_.entries.erase(change.target);
-    } else {
+    } else if (!is_absent) {
       report.leftovers.push_back(leftover_of(change, wrap("give back", restored.error())));
     }
   }
   return {};
 }
 
+// Tasks with an affinity of ours go on starting others until they have their own again: those have
+// inherited it, and are looked for until there are none.
+Result<void> Isolator::lift(const IsolationWish& wish, IsolationReport& report) {
+  std::map<Target, JournalEntry> given_back;
+  IsolationReport last;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    FenceReading reading = TRY(look_at_tasks(wish.online));
+    const auto inherited = note_inherited(journal_, reading.view, wish.online, given_back);
+    if (pass > 0 && inherited == 0) break;
+    for (const auto& [target, entry] : journal_.entries) {
+      if (target.kind == Target::Kind::kTask) given_back.insert({target, entry});
+    }
+    last = {};
+    TRY(restore(IsolationLevel::kContainers, wish.online, last));
+  }
+  std::move(last.leftovers.begin(), last.leftovers.end(), std::back_inserter(report.leftovers));
+  give_back_pins(wish, report);
+  return {};
+}
+
 void Isolator::give_back_pins(const IsolationWish& wish, IsolationReport& report) {
   const PinPlan plan = plan_pins(journal_.pins, confined_, wish.held);
   for (const PinRepair& repair : plan.repairs) {
-    const auto set = set_affinity(repair.tid, repair.cpus);
+    const auto set = options_.access.set_affinity(repair.tid, repair.start, repair.cpus);
+    if (set) ++report.pins_restored;
     if (set || set.error().code == Code::kNotFound) continue;
     report.leftovers.push_back(
         {.what = fmt::format("affinity of task {} ({})", repair.tid, repair.name),
@@ -266,29 +427,38 @@ void Isolator::give_back_pins(const IsolationWish& wish, IsolationReport& report
 Result<IsolationReport> Isolator::apply(const IsolationWish& wish) {
   units_.begin();
   targets_.set_online(wish.online);
-  if (journal_.boot.empty()) TRY(load());
-  TRY(take_over());
   IsolationReport report;
   const bool is_lifted =
       wish.level == IsolationLevel::kContainers || !wish.held.intersects(wish.online);
-  if (is_lifted && journal_.entries.empty() && journal_.pins.empty()) {
-    // Nothing was changed, or all of it was given back.
-  } else if (is_lifted) {
-    TRY(note_all_pins(wish));
-    TRY(restore(IsolationLevel::kContainers, wish.online, report));
-    TRY(note_all_pins(wish));
+  if (!is_lifted && wish.rest().empty()) {
+    report.leftovers.push_back(no_rest(wish));
+    return report;
+  }
+  if (journal_.boot.empty()) TRY(load(report));
+  TRY(take_over());
+  if (is_lifted) {
+    const bool is_changed = !journal_.entries.empty() || !journal_.pins.empty();
+    if (is_changed) TRY(lift(wish, report));
   } else {
     TRY(restore(wish.level, wish.online, report));
     for (const IsolationPart& part : parts_) {
-      if (part.level <= wish.level) TRY(run_part(part, wish, report));
+      if (part.level > wish.level) continue;
+      const bool is_settled = TRY(run_part(part, wish, report));
+      if (part.level != IsolationLevel::kFence) continue;
+      // The cpusets are as they are to be.
+      if (is_settled) journal_.rests = {wish.rest()};
+      give_back_pins(wish, report);
     }
   }
-  give_back_pins(wish, report);
+  make_utf8(report);
   journal_.level = wish.level;
   journal_.held = is_lifted ? CpuSet{} : wish.held;
   journal_.leftovers = report.leftovers;
   journal_.displaced = report.displaced;
-  if (journal_.entries.empty()) journal_.since = 0;
+  if (journal_.entries.empty()) {
+    journal_.since = 0;
+    journal_.rests.clear();
+  }
   TRY(save());
   if (is_lifted && journal_.entries.empty() && journal_.pins.empty()) give_up_machine();
   return report;

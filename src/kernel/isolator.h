@@ -9,6 +9,8 @@
 // and is used by one thread at a time.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,12 +31,23 @@ struct IsolationReport {
   std::vector<Leftover> leftovers{};
   // Tasks that were pinned to held CPUs and to no others, and run elsewhere.
   std::vector<std::string> displaced{};
+  // Affinities that a change of a cpuset had reset and that were given back in this round.
+  int pins_restored = 0;
 
   bool operator==(const IsolationReport&) const = default;
 };
 
 // Where the journal of the machine's last agent is, and a copy of it; gone with the boot.
 inline constexpr const char* kJournalOwner = "/run/corehold/isolation";
+
+// How the machine is seen and changed where a kernel is. Tests have other ways: what is empty here
+// is the kernel's.
+struct FenceAccess {
+  std::function<Result<FenceReading>(const CpuSet& online)> read{};
+  std::map<Target::Kind, TargetHandler> targets{};
+  // kNotFound: it has ended, or is not the one that was started then.
+  std::function<Result<void>(pid_t tid, std::uint64_t start, const CpuSet& cpus)> set_affinity{};
+};
 
 struct IsolatorOptions {
   std::string journal{};  // its file
@@ -43,6 +56,7 @@ struct IsolatorOptions {
   std::string owner{};
   FencePlaces places{};
   MachineReader::Places machine{};
+  FenceAccess access{};
 };
 
 class Isolator {
@@ -52,9 +66,10 @@ class Isolator {
   Isolator(const Isolator&) = delete;
   Isolator& operator=(const Isolator&) = delete;
 
-  // Without held CPUs, or at level containers, gives everything back. Fails when the journal
-  // cannot be read or written, and then touches nothing, or when the machine's tasks cannot be
-  // read.
+  // Without held CPUs, or at level containers, gives everything back. Where all CPUs are held that
+  // are online it touches nothing and says so. Fails when the journal cannot be read, and there is
+  // no copy of it, or cannot be written, and then touches nothing, or when the machine's tasks
+  // cannot be read. A journal that cannot be read is put aside where the copy is sound.
   Result<IsolationReport> apply(const IsolationWish& wish);
 
  private:
@@ -64,18 +79,23 @@ class Isolator {
     Leftover leftover{};
   };
 
-  Result<void> load();
+  Result<void> load(IsolationReport& report);
   Result<void> take_over();
   void give_up_machine();
   Result<void> save();
-  Result<void> run_part(const IsolationPart& part, const IsolationWish& wish,
+  // Whether nothing was missing in the end.
+  Result<bool> run_part(const IsolationPart& part, const IsolationWish& wish,
                         IsolationReport& report);
   void take_back_note(const std::map<Target, JournalEntry>& before, const Change& change);
-  // Whether anything was written.
+  bool is_gone(const Target& target) const;
+  // Whether anything was written that was not there.
   Result<bool> make(const IsolationPart& part, const Changes& changes);
   Result<void> restore(IsolationLevel keep, const CpuSet& online, IsolationReport& report);
+  Result<void> lift(const IsolationWish& wish, IsolationReport& report);
+  Result<FenceReading> look_at_tasks(const CpuSet& online);
+  void give_back_moved(const CpuSet& online, FenceReading& reading);
+  void forget_absent_groups(const FenceView& view);
   Result<IsolationPlan> plan_tasks(const IsolationWish& wish);
-  Result<void> note_all_pins(const IsolationWish& wish);
   void give_back_pins(const IsolationWish& wish, IsolationReport& report);
 
   IsolatorOptions options_;
@@ -94,5 +114,10 @@ class Isolator {
 // The journal as it is in the file: empty where there is none, or where it is of another boot.
 // Fails with kCorrupt.
 Result<IsolationJournal> read_journal(const std::string& path, const std::string& proc = "/proc");
+
+// The journal of whoever has changed this machine: the copy that `owner` has of it where that is
+// sound and of this boot, else the one in the file.
+Result<IsolationJournal> read_machine_journal(const std::string& path, const std::string& owner,
+                                              const std::string& proc = "/proc");
 
 }  // namespace corehold

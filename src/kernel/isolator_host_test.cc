@@ -8,6 +8,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <future>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -104,7 +106,9 @@ TEST_F(FenceOnThisMachine, KeepsEveryTaskOffHeldCpusAndGivesBackAllItHasTaken) {
   const IsolationReport again = apply(held_);
   EXPECT_EQ(again.displaced, report.displaced);
 
-  EXPECT_EQ(apply({}), IsolationReport{});
+  const IsolationReport lifted = apply({});
+  EXPECT_THAT(lifted.leftovers, testing::IsEmpty());
+  EXPECT_THAT(lifted.displaced, testing::IsEmpty());
   EXPECT_EQ(affinity(plain), online_);
   EXPECT_EQ(affinity(later), online_);
   EXPECT_EQ(affinity(pinned), held_);
@@ -125,6 +129,40 @@ TEST_F(FenceOnThisMachine, KeepsPinsOverManyGrants) {
     ASSERT_EQ(affinity(pinned), held_);
     ASSERT_EQ(affinity(elsewhere), CpuSet{online_.first()});
   }
+}
+
+// Of a process whose threads are in cpusets of different people, those in other ones stay there.
+TEST_F(FenceOnThisMachine, MovesNoThreadThatIsInAnotherCpusetWhenACpusetGoes) {
+  const std::string top = fmt::format("{}/corehold-test-{}", kMount, ::getpid());
+  const std::string ours = top + "/ours";
+  const std::string theirs = top + "/theirs";
+  for (const std::string& path : {top, ours, theirs}) {
+    ASSERT_TRUE(std::filesystem::create_directory(path));
+    const std::string parent = path.substr(0, path.rfind('/'));
+    for (const char* file : {"/cpuset.mems", "/cpuset.cpus"}) {
+      ASSERT_TRUE(write_kernel_file(path + file, *read_kernel_file(parent + file)));
+    }
+  }
+  std::promise<pid_t> number;
+  std::promise<void> end;
+  std::thread thread([&] {
+    number.set_value(::gettid());
+    end.get_future().wait();
+  });
+  const pid_t other = number.get_future().get();
+  const std::string before = read_task(::getpid())->cgroup;
+  EXPECT_TRUE(write_kernel_file(ours + "/tasks", std::to_string(::getpid())));
+  EXPECT_TRUE(write_kernel_file(theirs + "/tasks", std::to_string(other)));
+  Targets targets({.version = FencePlaces::Version::kV1, .mount = kMount}, units_);
+  targets.set_online(online_);
+  EXPECT_TRUE(targets.write({.target = {Target::Kind::kCpuset, ours}}));
+  EXPECT_FALSE(std::filesystem::exists(ours));
+  EXPECT_EQ(kMount + read_task(::getpid())->cgroup, top);
+  EXPECT_EQ(kMount + read_task(other)->cgroup, theirs);
+  EXPECT_TRUE(write_kernel_file(kMount + before + "/cgroup.procs", std::to_string(::getpid())));
+  end.set_value();
+  thread.join();
+  for (const std::string& path : {theirs, top}) EXPECT_EQ(::rmdir(path.c_str()), 0) << path;
 }
 
 }  // namespace

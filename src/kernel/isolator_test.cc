@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernel/task.h"
 #include "kernel/testing.h"
 #include "sys/descriptor.h"
 #include "sys/file/file.h"
@@ -42,6 +44,7 @@ class FakeUnits final : public Units {
     allowed[unit] = set;
     if (late_failure) return *late_failure;
     writes.push_back(fmt::format("{}={}", unit, set.str()));
+    if (is_late) return {};
     return write_kernel_file(files_.root() + "/cgroup/" + unit + "/cpuset.cpus", set.str());
   }
 
@@ -50,6 +53,7 @@ class FakeUnits final : public Units {
   std::optional<Error> failure{};
   std::optional<Error> late_failure{};  // after the unit was changed
   bool refuses_none = false;
+  bool is_late = false;  // it answers, and has not written the cgroup yet
   int rounds = 0;
 
  private:
@@ -81,7 +85,8 @@ class IsolatorV2 : public testing::Test {
              .places = {.mount = files_.root() + "/cgroup",
                         .own = "/corehold",
                         .proc = files_.root() + "/proc",
-                        .has_units = has_units}},
+                        .has_units = has_units,
+                        .patience = 1ms}},
             units_};
   }
   static IsolationWish wish(std::string_view held) {
@@ -223,6 +228,113 @@ TEST_F(IsolatorV2, GivesBackAUnitThatWasChangedAlthoughTheWriteFailed) {
   EXPECT_THAT(journal().entries, IsEmpty());
 }
 
+// systemd has changed the unit and not yet handed the controller down to its cgroup.
+TEST_F(IsolatorV2, GivesBackAUnitWhoseCgroupHadNoCpusetYet) {
+  files_.write("cgroup/system.slice/cgroup.events", "populated 1\n");
+  units_.is_late = true;
+  const auto fenced = isolator(true).apply(wish("2-3"));
+  ASSERT_TRUE(fenced);
+  ASSERT_EQ(fenced->leftovers.size(), 1U);
+  EXPECT_THAT(fenced->leftovers[0].reason, HasSubstr("cpuset.cpus: ENOENT after 1 ms"));
+  EXPECT_EQ(journal().entries.size(), 1U);
+  units_.is_late = false;
+  group("system.slice");
+  ASSERT_TRUE(isolator(true).apply(wish("")));
+  EXPECT_EQ(units_.allowed["system.slice"], cpus(""));
+  EXPECT_THAT(journal().entries, IsEmpty());
+}
+
+// What stands in the cgroup until then is within the new CPUs as well.
+TEST_F(IsolatorV2, WaitsUntilSystemdHasWrittenMoreCpus) {
+  group("system.slice");
+  Isolator machine = isolator(true);
+  ASSERT_TRUE(machine.apply(wish("2-7")));
+  ASSERT_EQ(cpus_of("system.slice"), "0-1");
+  units_.is_late = true;
+  const auto early = machine.apply(wish("2-3"));
+  ASSERT_EQ(early->leftovers.size(), 1U);
+  EXPECT_THAT(early->leftovers[0].reason, HasSubstr("is \"0-1\""));
+  files_.write("cgroup/system.slice/cpuset.cpus", "0-1,4-7\n");
+  EXPECT_THAT(machine.apply(wish("2-3"))->leftovers, IsEmpty());
+  EXPECT_EQ(cpus_of("system.slice"), "0-1,4-7");
+}
+
+TEST_F(IsolatorV2, KeepsAJournalThatCanBeReadWhateverGroupsAreCalled) {
+  group("\xff");
+  files_.write("cgroup/\xfe/cgroup.events", "populated 1\n");
+  const auto fenced = isolator().apply(wish("2-3"));
+  ASSERT_TRUE(fenced);
+  ASSERT_EQ(fenced->leftovers.size(), 1U);
+  EXPECT_EQ(fenced->leftovers[0].what, "/\xef\xbf\xbd");
+  EXPECT_EQ(cpus_of("\xff"), "0-1,4-7");
+  ASSERT_TRUE(isolator().apply(wish("")));
+  EXPECT_EQ(cpus_of("\xff"), "");
+}
+
+TEST_F(IsolatorV2, FencesAGroupAgainHoweverOftenItIsMadeAnew) {
+  Isolator machine = isolator();
+  for (int time = 0; time < 3 * kMostRepairs; ++time) {
+    group("jobs");
+    const auto fenced = machine.apply(wish("2-3"));
+    ASSERT_TRUE(fenced);
+    EXPECT_THAT(fenced->leftovers, IsEmpty());
+    ASSERT_EQ(cpus_of("jobs"), "0-1,4-7") << time;
+    std::filesystem::remove_all(files_.root() + "/cgroup/jobs");
+  }
+}
+
+TEST_F(IsolatorV2, ForgetsGroupsThatAreGoneWhileCpusAreHeldAndKeepsUnitsThatAreStopped) {
+  group("jobs");
+  group("db.slice");
+  Isolator machine = isolator(true);
+  ASSERT_TRUE(machine.apply(wish("2-3")));
+  ASSERT_EQ(journal().entries.size(), 2U);
+  std::filesystem::remove_all(files_.root() + "/cgroup/jobs");
+  std::filesystem::remove_all(files_.root() + "/cgroup/db.slice");
+  ASSERT_TRUE(machine.apply(wish("2-3")));
+  ASSERT_EQ(journal().entries.size(), 1U);
+  EXPECT_EQ(journal().entries.begin()->first.name, "db.slice");
+  units_.allowed["db.slice"] = cpus("1");
+  ASSERT_TRUE(machine.apply(wish("2-3")));
+  EXPECT_THAT(journal().entries, IsEmpty()) << "somebody else has set it since";
+}
+
+TEST_F(IsolatorV2, TouchesNothingWhereAllCpusThatAreOnlineAreHeld) {
+  group("jobs");
+  Isolator machine = isolator();
+  ASSERT_TRUE(machine.apply(wish("2-3")));
+  IsolationWish all = wish("2-3");
+  all.online = cpus("2-3");
+  const auto report = machine.apply(all);
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->leftovers.size(), 1U);
+  EXPECT_EQ(report->leftovers[0].reason, "containers hold all CPUs that are online: 2-3");
+  EXPECT_EQ(cpus_of("jobs"), "0-1,4-7");
+}
+
+TEST_F(IsolatorV2, UsesTheCopyOfAJournalThatCannotBeRead) {
+  group("jobs", "0-5\n");
+  const auto agent = [&] {
+    return Isolator({.journal = files_.root() + "/isolation.json",
+                     .owner = files_.root() + "/run/isolation",
+                     .places = {.mount = files_.root() + "/cgroup",
+                                .own = "/corehold",
+                                .proc = files_.root() + "/proc"}},
+                    units_);
+  };
+  ASSERT_TRUE(agent().apply(wish("2-3")));
+  files_.write("isolation.json", "{");
+  const auto lifted = agent().apply(wish(""));
+  ASSERT_TRUE(lifted) << lifted.error().message;
+  EXPECT_EQ(cpus_of("jobs"), "0-5");
+  ASSERT_EQ(lifted->leftovers.size(), 1U);
+  EXPECT_EQ(lifted->leftovers[0].what, files_.root() + "/isolation.json");
+  EXPECT_THAT(lifted->leftovers[0].reason, HasSubstr("isolation.json.corrupt-"));
+  EXPECT_FALSE(std::filesystem::exists(files_.root() + "/run/isolation"));
+  files_.write("isolation.json", "{");
+  EXPECT_FALSE(agent().apply(wish(""))) << "there is no copy";
+}
+
 // All CPUs is what a unit has on the way to none of its own.
 TEST_F(IsolatorV2, GoesOnGivingBackWhereAnEarlierAgentHasEnded) {
   group("system.slice");
@@ -314,6 +426,15 @@ TEST_F(IsolatorV2, LooksForGroupsBesideEachLevelOfTheContainersCgroup) {
   EXPECT_EQ(cpus_of("corehold.slice/pods.service/pods"), "");
   EXPECT_EQ(cpus_of("corehold.slice/pods.service/holder"), "0-1,4-7");
   EXPECT_EQ(cpus_of("corehold.slice/agent.service"), "0-1,4-7");
+}
+
+TEST(SetAffinity, KnowsATaskByItsStart) {
+  const auto self = read_task(::getpid());
+  ASSERT_TRUE(self);
+  EXPECT_TRUE(set_affinity(self->tid, self->start, self->affinity, "/proc"));
+  const auto other = set_affinity(self->tid, self->start + 1, self->affinity, "/proc");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kNotFound);
 }
 
 TEST(SystemdUnits, SayThatThereIsNoSystemd) {

@@ -25,7 +25,9 @@ std::vector<IsolationPart> machine_parts(MachineReader& reader) {
        .level = IsolationLevel::kFull,
        .plan = [&reader](const IsolationWish& wish,
                          IsolationJournal& journal) -> Result<IsolationPlan> {
-         return plan_full_level(TRY(reader.look_at_kernel()), wish, journal);
+         const MachineView view = TRY(reader.look_at_kernel());
+         forget_ended_threads(journal, view);
+         return plan_full_level(view, wish, journal);
        },
        .refused = refused},
   };

@@ -146,9 +146,11 @@ TEST_F(IsolatedMachine, NamesWhatTheKernelHasRefusedAndDoesNotTryAgain) {
   EXPECT_THAT(second->changes, IsEmpty());
   EXPECT_THAT(second->leftovers,
               ElementsAre(Leftover{.level = IsolationLevel::kIrqs,
+                                   .stays = Leftover::Stays::kByNature,
                                    .what = "interrupts of devices that appear later",
                                    .reason = "the kernel refuses another value: EIO"},
                           Leftover{.level = IsolationLevel::kIrqs,
+                                   .stays = Leftover::Stays::kByNature,
                                    .what = "interrupt 24 (nvme0q1, managed)",
                                    .reason = "the kernel refuses another value: EIO",
                                    .advice = "boot with isolcpus=managed_irq,2"}));

@@ -23,9 +23,9 @@ namespace corehold {
 namespace {
 
 constexpr std::string_view kCpusetFile = "/cpuset.cpus";
-constexpr std::chrono::milliseconds kPatience{3000};  // until systemd has written a cgroup
+constexpr std::chrono::milliseconds kPatience{3000};  // until a cpuset is empty
 constexpr std::chrono::milliseconds kPause{2};
-constexpr int kRounds = 100;  // to empty a cpuset whose processes go on forking
+constexpr int kRounds = 100;  // to empty a cpuset whose tasks go on forking
 constexpr mode_t kCgroupMode = 0755;
 
 Error gone(const Target& target) {
@@ -63,6 +63,12 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   return write_kernel_file(path, text.empty() ? "\n" : text);
 }
 
+Result<CpuSet> read_cpus(const std::string& path) {
+  auto cpus = CpuSet::parse(TRY(read_kernel_file(path)));
+  if (!cpus) return wrap(path, cpus.error());
+  return cpus;
+}
+
 }  // namespace
 
 Result<void> set_affinity(pid_t tid, const CpuSet& cpus) {
@@ -75,6 +81,15 @@ Result<void> set_affinity(pid_t tid, const CpuSet& cpus) {
   const int number = errno;
   const std::string attempted = fmt::format("set the affinity of task {} to {}", tid, cpus.str());
   return errno_error(attempted, number, number == ESRCH ? Code::kNotFound : Code::kIo);
+}
+
+Result<void> set_affinity(pid_t tid, std::uint64_t start, const CpuSet& cpus,
+                          const std::string& proc) {
+  const auto task = read_task(tid, proc);
+  if (!task || task->start != start) {
+    return Error{Code::kNotFound, fmt::format("task {} has ended", tid), ESRCH};
+  }
+  return set_affinity(tid, cpus);
 }
 
 Targets::Targets(FencePlaces places, Units& units) : places_(std::move(places)), units_(units) {
@@ -126,27 +141,34 @@ std::string Targets::cgroup_of_unit(const std::string& unit) const {
   return "";
 }
 
-// With an effective cpuset the write of another process may still be under way: the kernel tells
-// of the CPUs first and then moves the tasks. A write of the same value waits for that one.
+// systemd answers before it has handed the controller down to the cgroup, and before it has written
+// the CPUs: until the file is there and has just these, what it says is what was before. And then
+// its write may still be under way: the kernel tells of the CPUs first and moves the tasks after
+// that. A write of the same value waits for that one.
 Result<void> Targets::await_cpus(const std::string& cgroup, const CpuSet& cpus) const {
-  const std::string path = cgroup + "/cpuset.cpus.effective";
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  std::string now;
+  const std::string file = cgroup + std::string(kCpusetFile);
+  const std::string effective_file = file + ".effective";
+  const auto deadline = std::chrono::steady_clock::now() + places_.patience;
+  Error late{Code::kConflict, ""};
   do {
-    const auto text = read_kernel_file(path);
-    if (!text) return text.error();
-    now = *text;
-    const auto effective = CpuSet::parse(now);
-    if (effective && !effective->empty() && effective->is_subset_of(cpus)) {
-      const std::string file = cgroup + std::string(kCpusetFile);
-      const auto same = read_kernel_file(file);
-      if (!same || same->empty()) return {};
-      return write_text(file, *same);
+    const auto configured = read_cpus(file);
+    const auto effective = read_cpus(effective_file);
+    const bool is_missing = !configured || !effective;
+    if (is_missing && ::access(cgroup.c_str(), F_OK) != 0) return file_error("open", cgroup, errno);
+    if (!is_missing && *configured == cpus && !effective->empty() &&
+        effective->is_subset_of(cpus)) {
+      return write_text(file, cpus.str());
+    }
+    if (is_missing) {
+      late.message = (configured ? effective : configured).error().message;
+    } else {
+      late.message = fmt::format("{} is {:?} and {} {:?}, not {}", file, configured->str(),
+                                 effective_file, effective->str(), cpus.str());
     }
     std::this_thread::sleep_for(kPause);
   } while (std::chrono::steady_clock::now() < deadline);
-  return Error{Code::kConflict, fmt::format("{} is {} after {} ms, not within {}", path, now,
-                                            kPatience.count(), cpus.str())};
+  late.message += fmt::format(" after {} ms", places_.patience.count());
+  return late;
 }
 
 Result<std::string> Targets::read_unit(const std::string& unit) const {
@@ -159,7 +181,11 @@ Result<void> Targets::write_unit(const Change& change) const {
   const std::string cgroup = cgroup_of_unit(unit);
   // Up to kernel 6.1 a cpuset with processes cannot be emptied, so it is lifted before.
   TRY(units_.set_allowed_cpus(unit, cpus.empty() ? online_ : cpus));
-  if (!cgroup.empty()) TRY(await_cpus(cgroup, cpus.empty() ? online_ : cpus));
+  if (!cgroup.empty()) {
+    const auto done = await_cpus(cgroup, cpus.empty() ? online_ : cpus);
+    // A unit that has ended meanwhile has the property still, and nobody to wait for.
+    if (!done && done.error().code != Code::kNotFound) return done.error();
+  }
   if (cpus.empty()) TRY(units_.set_allowed_cpus(unit, cpus));
   const std::string now = TRY(read_unit(unit));
   if (!is_same_value(change.compare, now, change.value)) return differs(change, now);
@@ -194,7 +220,7 @@ Result<void> Targets::write_task(const Change& change) const {
   // Where the kernel lets it, a task keeps the CPUs that are offline for when they come back.
   TRY(set_affinity(task.tid, cpus | (task.affinity - online_)));
   const std::string now = TRY(read(change.target));
-  if (!is_same_value(change.compare, now, change.value)) return differs(change, now);
+  if (!is_same_value(change.compare, now, (cpus & online_).str())) return differs(change, now);
   return {};
 }
 
@@ -214,8 +240,9 @@ Result<void> Targets::write_cpuset(const Change& change) const {
   return {};
 }
 
-// Everybody in it goes back to where the cpuset is. From the first step on nobody in it is kept
-// from any CPU, however long the rest takes.
+// Every thread in it goes back to where the cpuset is; other threads of its process may be in
+// cpusets of others. From the first step on nobody in it is kept from any CPU, however long the
+// rest takes.
 Result<void> Targets::remove_cpuset(const std::string& path) const {
   const std::string parent = path.substr(0, path.rfind('/'));
   const auto lifted = write_kernel_file(path + std::string(kCpusetFile), online_.str());
@@ -225,20 +252,19 @@ Result<void> Targets::remove_cpuset(const std::string& path) const {
   for (int round = 0; round < kRounds || std::chrono::steady_clock::now() < deadline; ++round) {
     if (::rmdir(path.c_str()) == 0 || errno == ENOENT) return {};
     if (errno != EBUSY) return file_error("rmdir", path, errno);
-    const std::string processes = TRY(read_kernel_file(path + "/cgroup.procs"));
-    // Processes that are about to end are not listed any more, and keep the cpuset for a while.
-    if (processes.empty()) std::this_thread::sleep_for(kPause);
+    const std::string threads = TRY(read_kernel_file(path + "/tasks"));
+    // Those that are about to end are not listed any more, and keep the cpuset for a while.
+    if (threads.empty()) std::this_thread::sleep_for(kPause);
     stuck.reset();
-    std::string_view rest = processes;
+    std::string_view rest = threads;
     while (!rest.empty()) {
-      const auto moved =
-          write_kernel_file(parent + "/cgroup.procs", std::string(trimmed(take_line(rest))));
+      const auto moved = write_kernel_file(parent + "/tasks", trimmed(take_line(rest)));
       if (!moved && moved.error().number != ESRCH) stuck = moved.error();
     }
   }
   if (stuck) return *stuck;
   return Error{Code::kConflict,
-               fmt::format("rmdir {}: its processes come faster than they can be moved", path)};
+               fmt::format("rmdir {}: its tasks come faster than they can be moved", path)};
 }
 
 Result<void> Targets::write_member(const Change& change) const {

@@ -5,6 +5,7 @@
 // to leave has left. A target that is gone is kNotFound. May block; for one thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -40,6 +41,7 @@ class Targets {
   Result<void> write_unit(const Change& change) const;
   Result<void> write_file(const Change& change) const;
   Result<void> lift_cpuset(const std::string& path) const;
+  // Until the cgroup has these CPUs and nobody in it is elsewhere. kNotFound: it is gone.
   Result<void> await_cpus(const std::string& cgroup, const CpuSet& cpus) const;
   Result<void> write_task(const Change& change) const;
   Result<void> write_cpuset(const Change& change) const;
@@ -56,5 +58,9 @@ class Targets {
 
 // Lets the task run on these CPUs, as far as its cgroup does. kNotFound: it has ended.
 Result<void> set_affinity(pid_t tid, const CpuSet& cpus);
+
+// The same for the task that was started then: another may have its number by now.
+Result<void> set_affinity(pid_t tid, std::uint64_t start, const CpuSet& cpus,
+                          const std::string& proc);
 
 }  // namespace corehold

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "kernel/words.h"
 #include "sys/file/directory.h"
 #include "sys/file/kernel_file.h"
@@ -23,6 +24,7 @@ constexpr std::uint64_t kNanosecondsPerTick = 10'000'000;
 // Fields of /proc/PID/stat behind the name, which may hold blanks and parentheses itself. The
 // first of them, the state, is field 3 in proc(5).
 constexpr std::size_t kState = 0;
+constexpr std::size_t kParent = 1;
 constexpr std::size_t kFlags = 6;
 constexpr std::size_t kUserTime = 11;
 constexpr std::size_t kSystemTime = 12;
@@ -104,18 +106,20 @@ std::optional<Task> parse_task_stat(std::string_view text) {
   }
   if (fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
   const auto tid = number_in<pid_t>(trimmed(text.substr(0, open)));
+  const auto parent = number_in<pid_t>(fields[kParent]);
   const auto flags = number_in<std::uint32_t>(fields[kFlags]);
   const auto user = number_in<std::uint64_t>(fields[kUserTime]);
   const auto system = number_in<std::uint64_t>(fields[kSystemTime]);
   const auto start = number_in<std::uint64_t>(fields[kStart]);
   const auto processor = number_in<int>(fields[kProcessor]);
-  if (!tid || !flags || !user || !system || !start || !processor) return std::nullopt;
+  if (!tid || !parent || !flags || !user || !system || !start || !processor) return std::nullopt;
   return Task{.tid = *tid,
-              .name = std::string(text.substr(open + 1, close - open - 1)),
+              .name = valid_utf8(text.substr(open + 1, close - open - 1)),
               .start = *start,
               .flags = *flags,
               .last_cpu = *processor,
-              .run_ns = (*user + *system) * kNanosecondsPerTick};
+              .run_ns = (*user + *system) * kNanosecondsPerTick,
+              .parent = *parent};
 }
 
 std::optional<CpuSet> parse_task_affinity(std::string_view status) {

@@ -14,9 +14,10 @@
 
 namespace corehold {
 
-// What /proc/TID/stat says of a task: all but its process, affinity and cgroup; the run time in
-// units of 10 ms, for kernels without /proc/TID/schedstat. No value: the text is not one of the
-// kernel's, or the task has ended and waits to be reaped.
+// What /proc/TID/stat says of a task: all but its process, affinity and cgroup; its name as UTF-8,
+// though anybody may call a task anything; the run time in units of 10 ms, for kernels without
+// /proc/TID/schedstat. No value: the text is not one of the kernel's, or the task has ended and
+// waits to be reaped.
 std::optional<Task> parse_task_stat(std::string_view text);
 
 // Cpus_allowed_list of /proc/TID/status. No value: it has none.

@@ -44,6 +44,20 @@ TEST(TaskStat, TakesANameWithParenthesesAndBlanks) {
   EXPECT_FALSE(is_bound(*task));
 }
 
+// Anybody may give a task such a name (PR_SET_NAME), and names go into JSON.
+TEST(TaskStat, MakesANameUtf8) {
+  std::string text(kStrange);
+  text.replace(text.find("a) b"), 1, "\xff");
+  const auto task = parse_task_stat(text);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->name, "\xef\xbf\xbd) b (c 7");
+}
+
+TEST(TaskStat, KnowsItsParent) {
+  EXPECT_EQ(parse_task_stat(kMigration)->parent, 2);
+  EXPECT_EQ(parse_task_stat(kStrange)->parent, 1);
+}
+
 TEST(TaskStat, IsNothingForWhatHasEnded) {
   std::string text(kStrange);
   text.replace(text.find(") R ") + 2, 1, "Z");

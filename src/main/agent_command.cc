@@ -177,6 +177,11 @@ int run(const Arguments& arguments) {
   if (!config) return kExitFailed;
   const std::string root = absolute(arguments.root.empty() ? config->paths.root : arguments.root);
   const char* check = std::getenv("COREHOLD_CHECK");
+  const char* hold_delays = std::getenv("COREHOLD_HOLD_DELAYS");
+  if (hold_delays != nullptr) {
+    log.warning("COREHOLD_HOLD_DELAYS is for tests: no scale-down delay ends while its file exists",
+                {{"file", hold_delays}});
+  }
 #ifdef NDEBUG
   const bool is_checked = check != nullptr;
 #else
@@ -193,6 +198,7 @@ int run(const Arguments& arguments) {
                  .damage = arguments.recover ? Damage::kMoveAside : Damage::kRefuse,
                  .is_checked = is_checked,
                  .on_violation = check != nullptr ? OnViolation::kAbort : OnViolation::kLog,
+                 .hold_delays = hold_delays != nullptr ? hold_delays : "",
                  .version = COREHOLD_VERSION},
                 log);
   return served ? kExitDone : fail(wrap("the agent cannot start", served.error()));

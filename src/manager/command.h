@@ -93,7 +93,8 @@ struct CpusetApplied {
   ContainerRef container{};
   CpuSet cpus{};
 };
-// kConflict: its CPUs are set, its memory limit is not, because it uses more.
+// kConflict: its CPUs are set, its memory limit is not, because it uses more. kUnsupported: all is
+// set, but the kernel makes no partition of its CPUs.
 struct CpusetFailed {
   ContainerRef container{};
   CpuSet cpus{};
@@ -113,6 +114,7 @@ struct Isolated {
   CpuSet held{};
   std::vector<Leftover> leftovers{};
   std::vector<std::string> displaced{};  // tasks that were pinned to these CPUs and to no others
+  int pins_restored = 0;                 // of other tasks, which a change of their cpuset had reset
 };
 struct IsolateFailed {
   CpuSet held{};
@@ -164,10 +166,15 @@ struct PodRemoved {
   std::string uid{};
 };
 
-using Command = std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod,
-                             PodSaved, PodForgotten, CheckpointSaved, PodInfoWritten, CpusetApplied,
-                             CpusetFailed, SharedCpusApplied, SharedCpusFailed, Isolated,
-                             IsolateFailed, ContainerStarted, StartFailed, TimerFired, Observed,
-                             ObserveFailed, ContainerExited, Asked, Synchronized, PodRemoved>;
+// From the kernel, at any time: somebody has made a cgroup beside those of containers. Whatever
+// comes into it has to be kept off held CPUs too.
+struct CgroupCreated {};
+
+using Command =
+    std::variant<Recover, CreatePod, UpdatePod, ResizePod, SetCordon, DeletePod, PodSaved,
+                 PodForgotten, CheckpointSaved, PodInfoWritten, CpusetApplied, CpusetFailed,
+                 SharedCpusApplied, SharedCpusFailed, Isolated, IsolateFailed, ContainerStarted,
+                 StartFailed, TimerFired, Observed, ObserveFailed, ContainerExited, Asked,
+                 Synchronized, PodRemoved, CgroupCreated>;
 
 }  // namespace corehold

@@ -106,11 +106,12 @@ struct EmitEvent {
   std::string reason{};  // "Started", "FailedStart", "CpusetDriftRepaired", ...
   std::string message{};
 };
-// Adds one to a counter with these labels.
+// Adds to a counter with these labels.
 struct CountMetric {
   std::string name{};
   std::map<std::string, std::string> labels{};
-  std::optional<double> observed{};  // by a histogram; no value: a counter counts one more
+  std::optional<double> observed{};  // by a histogram; no value: a counter counts so many more
+  int more = 1;
 };
 // Answers the CreatePod, DeletePod or Asked with that id; no error: yes.
 struct Reply {

@@ -24,7 +24,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using testing::StartsWith;
 
 // CPUs 0-7, siblings are neighbours, CPU 0 reserved.
 class RecoverTest : public testing::Test {
@@ -254,27 +253,109 @@ TEST_F(RecoverTest, DriftIsRepairedCountedAndReported) {
   EXPECT_THAT(observe({strayed}), ElementsAre("set db/main to 2-3"));
 }
 
-TEST_F(RecoverTest, ALostPartitionIsMadeOneAgainAndItsLossReported) {
-  Pod pod = exclusive("db");
-  pod.annotations[kQuietAnnotation] = "partition";
-  recover({.pods = {running(pod)}, .cpus = holding("db", "2-3"), .seen = {seen("db", "2-3")}});
-  EXPECT_THAT(observe({seen("db", "2-3")}), IsEmpty());
-  SeenContainer lost = seen("db", "2-3");
-  lost.partition = "isolated invalid (Cpu list in cpuset.cpus not exclusive)";
-  node_.run(TimerFired{{TimerKey::Kind::kReconcile, {}}});
-  node_.take_events();
-  EXPECT_THAT(node_.send(Observed{.seen = {lost}, .online = cpus("0-7")}),
-              Contains("set db/main to 2-3"));
+const ContainerRef kPartitioned{"db", "main"};
+constexpr const char* kInvalidated = "isolated invalid (Cpu list in cpuset.cpus not exclusive)";
+
+// A container db/main on CPUs 2-3 that are to be a partition, found by an agent that has begun.
+class PartitionTest : public RecoverTest {
+ protected:
+  PartitionTest() {
+    Pod pod = exclusive("db");
+    pod.annotations[kQuietAnnotation] = "partition";
+    recover({.pods = {running(pod)}, .cpus = holding("db", "2-3"), .seen = {seen("db", "2-3")}});
+    node_.take_events();
+  }
+
+  static SeenContainer seen_as(const std::string& partition, const std::string& on = "2-3") {
+    SeenContainer container = seen("db", on);
+    container.partition = partition;
+    return container;
+  }
+  // The effects of a reconcile that finds the container so.
+  std::vector<std::string> look(const SeenContainer& found) {
+    node_.run(TimerFired{{TimerKey::Kind::kReconcile, {}}});
+    return node_.send(Observed{.seen = {found}, .online = cpus("0-7")});
+  }
+  // The kernel has the CPUs as asked for, but makes no partition of them.
+  std::vector<std::string> refuse(const std::string& on = "2-3") {
+    return node_.send(CpusetFailed{.container = kPartitioned,
+                                   .cpus = cpus(on),
+                                   .error = {Code::kUnsupported, "no isolated partition"}});
+  }
+};
+
+TEST_F(PartitionTest, ThatIsLostIsMadeOneAgainAndItsLossReported) {
+  EXPECT_THAT(look(seen_as("isolated")), Not(Contains("set db/main to 2-3")));
+  EXPECT_THAT(look(seen_as(kInvalidated)), Contains("set db/main to 2-3"));
   EXPECT_THAT(node_.take_events(), Contains("PartitionLost db/main"));
-  // The kernel has the CPUs as asked for, but no partition: it is said, and tried again later.
-  EXPECT_THAT(node_.send(CpusetFailed{.container = {"db", "main"},
+  node_.send(CpusetApplied{.container = kPartitioned, .cpus = cpus("2-3")});
+  EXPECT_THAT(look(seen_as("isolated")), Not(Contains("set db/main to 2-3")));
+  EXPECT_THAT(node_.take_events(), IsEmpty());
+}
+
+TEST_F(PartitionTest, ThatTheKernelRefusesIsToldAndNotTriedAgain) {
+  ASSERT_THAT(look(seen_as(kInvalidated)), Contains("set db/main to 2-3"));
+  node_.take_events();
+  EXPECT_THAT(refuse(), IsEmpty());
+  EXPECT_THAT(node_.take_events(), ElementsAre("FailedPartition db/main"));
+  EXPECT_THAT(node_.take_counts(), Not(Contains("corehold_cpuset_apply_failures_total")));
+  const PlacedContainer& main = node_.placed("db").containers.at("main");
+  EXPECT_EQ(main.confirmed, cpus("2-3"));
+  EXPECT_FALSE(main.strayed);
+  EXPECT_EQ(main.setting, Attempt{});
+  EXPECT_THAT(look(seen_as(kInvalidated)), ElementsAre("timer reconcile 10s"));
+  EXPECT_THAT(look(seen_as("member")), ElementsAre("timer reconcile 10s"));
+  EXPECT_THAT(node_.take_events(), IsEmpty());
+}
+
+TEST_F(PartitionTest, ThatTheKernelHasRefusedIsAskedForWithTheNextCpus) {
+  look(seen_as(kInvalidated));
+  refuse();
+  node_.take_events();
+  node_.run(node_.wish("db", {{"main", "4"}}));
+  EXPECT_EQ(node_.placed("db").containers.at("main").confirmed, cpus("2-5"));
+  EXPECT_FALSE(node_.placed("db").containers.at("main").is_partition_refused);
+  EXPECT_THAT(look(seen_as(kInvalidated, "2-5")), Contains("set db/main to 2-5"));
+}
+
+TEST_F(PartitionTest, ThatTheKernelRefusesDoesNotHoldUpAResize) {
+  node_.send(node_.wish("db", {{"main", "4"}}));
+  node_.send(PodSaved{.uid = "db"});
+  EXPECT_THAT(node_.send(CheckpointSaved{.revision = node_.node().placing.revision}),
+              Contains("set db/main to 2-5"));
+  node_.take_events();
+  refuse("2-5");
+  node_.run_answers();
+  node_.run(PodSaved{.uid = "db"});
+  EXPECT_FALSE(is_resizing(node_.pod("db").record));
+  EXPECT_THAT(node_.take_events(),
+              AllOf(Contains("FailedPartition db/main"), Contains("ResizeCompleted db")));
+}
+
+TEST_F(PartitionTest, ThatTheKernelHasRefusedAndMadeAgainMayBeLostAgain) {
+  look(seen_as(kInvalidated));
+  refuse();
+  node_.take_events();
+  look(seen_as("isolated"));
+  EXPECT_THAT(look(seen_as(kInvalidated)), Contains("set db/main to 2-3"));
+  EXPECT_THAT(node_.take_events(), Contains("PartitionLost db/main"));
+}
+
+TEST_F(PartitionTest, ThatTheKernelHasRefusedIsAskedForByTheNextAgent) {
+  look(seen_as(kInvalidated));
+  refuse();
+  node_.restart();
+  EXPECT_THAT(look(seen_as(kInvalidated)), Contains("set db/main to 2-3"));
+}
+
+TEST_F(PartitionTest, IsNotWhatAMemoryLimitBelowWhatIsUsedIsTakenFor) {
+  look(seen_as(kInvalidated));
+  node_.take_events();
+  EXPECT_THAT(node_.send(CpusetFailed{.container = kPartitioned,
                                       .cpus = cpus("2-3"),
-                                      .error = {Code::kConflict, "no isolated partition"}}),
-              Contains(StartsWith("timer retry db/main")));
-  EXPECT_THAT(node_.take_events(), Contains("FailedPartition db/main"));
-  EXPECT_EQ(node_.placed("db").containers.at("main").confirmed, cpus("2-3"));
-  EXPECT_THAT(node_.send(TimerFired{{TimerKey::Kind::kRetry, {"db", "main"}}}),
-              ElementsAre("set db/main to 2-3"));
+                                      .error = {Code::kConflict, "below current usage"}}),
+              ElementsAre("timer retry db/main 1s"));
+  EXPECT_THAT(node_.take_events(), IsEmpty());
 }
 
 TEST_F(RecoverTest, WhoeverIsSeenOnCpusHoldsUpAStartThere) {

@@ -80,6 +80,7 @@ struct Step {
     is_foreign() ? on_synchronized(foreign, command) : on_reconcile_timer(node, running);
   }
   void operator()(const PodRemoved& command) const { on_pod_removed(foreign, command); }
+  void operator()(const CgroupCreated&) const { recheck_fence(placing); }
 
   // Here the node tells its runtime what to start.
   void refuse(const Asked& command) const {

@@ -94,7 +94,9 @@ struct Line {
     const std::string about = text_of(e.about);
     return fmt::format("{}{}{}", e.reason, about.empty() ? "" : " ", about);
   }
-  std::string operator()(const CountMetric& e) const { return e.name; }
+  std::string operator()(const CountMetric& e) const {
+    return e.more == 1 ? e.name : fmt::format("{} {}", e.name, e.more);
+  }
   std::string operator()(const Reply& e) const {
     return fmt::format("reply {}{}{}", e.request, e.error ? " " + e.error->message : "",
                        e.grant ? " granted " + e.grant->cpus.str() : "");

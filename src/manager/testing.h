@@ -59,7 +59,8 @@ class TestNode {
   void wait(std::chrono::milliseconds time);
   const Now& time() const { return now_; }
 
-  // "FailedScheduling db", "corehold_drift_repairs_total", since the last call.
+  // "FailedScheduling db", "corehold_drift_repairs_total", since the last call; behind a counter
+  // that counts several the number.
   std::vector<std::string> take_events();
   std::vector<std::string> take_counts();
   // What the store had to sync since the last call: one for each record that is not lazy, two for

@@ -15,6 +15,7 @@
 #include "cpuset/cpu_set.h"
 #include "hints/hint.h"
 #include "pod/pod.h"
+#include "pod/quiet_request.h"
 #include "state/state.h"
 
 namespace corehold {
@@ -28,6 +29,9 @@ struct Request {
   // The pod's containers that run as long as it does: apps and sidecars. Nobody reuses
   // their CPUs.
   std::vector<std::string> lasting{};
+  // What its pod asks for beside their number: one that wants a partition is better off on CPUs
+  // that the kernel's command line has made quiet, and is given those where they suffice.
+  CpuPartition partition = CpuPartition::kNone;
 };
 
 // Edits to apply in order, and what the container has afterwards.

@@ -26,7 +26,8 @@ Request request_of(const Pod& pod, const Container& container,
           .kind = container.kind,
           .cpus = static_cast<int>(cpus),
           .affinity = affinity,
-          .lasting = lasting_containers(pod)};
+          .lasting = lasting_containers(pod),
+          .partition = partition_of(pod.annotations)};
 }
 
 }  // namespace corehold

@@ -202,7 +202,7 @@ Result<Plan> StaticPolicy::allocate(const State& state, const Request& request) 
   }
   TRY(check_alignment(state, request.cpus));
   const CpuSet pool = (state.shared - reserved_) | reused;
-  CpuSet granted = TRY(choose(pool, request));
+  CpuSet granted = TRY(choose_preferred(pool, request));
   if (!check_shared_pool(state.shared - granted)) {
     granted = TRY(choose_reused_first(pool, reused, request));
   }
@@ -244,6 +244,18 @@ CpuSet StaticPolicy::aligned_part(const CpuSet& pool, const NodeSet& affinity) c
     for (const Slot socket : node.sockets) sockets |= topology_->socket(socket).cpus;
   }
   return pool & sockets;
+}
+
+Result<CpuSet> StaticPolicy::choose_preferred(const CpuSet& pool, const Request& request) const {
+  if (request.partition != CpuPartition::kNone) {
+    const CpuSet quiet = pool & topology_->quiet();
+    const CpuSet near = request.affinity ? aligned_part(quiet, *request.affinity) : quiet;
+    if (near.size() >= request.cpus) {
+      auto chosen = choose(near, request);
+      if (chosen) return chosen;
+    }
+  }
+  return choose(pool, request);
 }
 
 Result<CpuSet> StaticPolicy::choose(const CpuSet& pool, const Request& request) const {

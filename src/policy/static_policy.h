@@ -58,8 +58,10 @@ class StaticPolicy final : public Policy {
   int fewest_shared() const;
   Result<void> check_alignment(const State& state, int count) const;
   Error too_few_cores(int free, int count) const;
-  // `count` CPUs out of `pool`, those near the affinity first.
+  // As many CPUs as asked for out of `pool`, those near the affinity first.
   Result<CpuSet> choose(const CpuSet& pool, const Request& request) const;
+  // The same; quiet CPUs alone where the request prefers them and they suffice near the affinity.
+  Result<CpuSet> choose_preferred(const CpuSet& pool, const Request& request) const;
   Result<CpuSet> choose_whole_cores(const CpuSet& pool, const Request& request) const;
   Result<CpuSet> choose_reused_first(const CpuSet& pool, const CpuSet& reused,
                                      const Request& request) const;

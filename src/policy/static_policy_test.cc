@@ -164,6 +164,46 @@ TEST(StaticPolicyAffinity, WidensToTheSocketWhenAligningBySocket) {
   EXPECT_EQ(node.ask("a/c", 6, NodeSet{NodeId(2)}), "8-13");
 }
 
+// CPUs 4-7 are nohz_full and 7 is isolated as well; a container of a pod that asks for a partition.
+class StaticPolicyQuiet : public testing::Test {
+ protected:
+  static Topology quiet_machine() {
+    const Topology plain = machine("1s4c2t");
+    TopologyParts parts{.places = plain.places()};
+    parts.isolated = cpus("7");
+    parts.nohz_full = cpus("4-6");
+    return *Topology::make(std::move(parts));
+  }
+
+  std::string granted(int count, const std::optional<NodeSet>& affinity = std::nullopt) {
+    Request request{.container = {.pod = "p", .container = "c"}, .cpus = count};
+    request.affinity = affinity;
+    request.partition = CpuPartition::kIsolated;
+    const auto plan = policy_.allocate({.shared = cpus("0-7")}, request);
+    return plan ? plan->granted.str() : plan.error().message;
+  }
+
+  Topology topology_ = quiet_machine();
+  StaticPolicy policy_ =
+      *StaticPolicy::make(topology_, {.reserved = cpus("0"), .reserved_count = 1});
+};
+
+TEST_F(StaticPolicyQuiet, PrefersCpusThatTheCommandLineMadeQuiet) {
+  EXPECT_EQ(topology_.quiet(), cpus("4-7"));
+  EXPECT_EQ(granted(2), "4-5");
+  EXPECT_EQ(granted(4, nodes("0")), "4-7");
+}
+
+TEST_F(StaticPolicyQuiet, TakesOthersWhereThoseDoNotSuffice) {
+  EXPECT_EQ(granted(6), "2-7");
+  EXPECT_EQ(granted(1, nodes("1")), "1");
+}
+
+TEST_F(StaticPolicyQuiet, IsNothingToPodsThatDoNotAsk) {
+  Node node(quiet_machine(), {.reserved = cpus("0"), .reserved_count = 1});
+  EXPECT_EQ(node.ask("p/c", 2), "2-3");
+}
+
 TEST(StaticPolicyRepeat, AskingAgainChangesNothing) {
   Node node(machine("1s4c2t"), {.reserved_count = 1});
   EXPECT_EQ(node.ask("a/c", 2), "2-3");

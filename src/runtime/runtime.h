@@ -81,6 +81,7 @@ class Placer {
   // Done when the kernel has taken it: no thread of the container runs elsewhere. Also
   // brings back threads that have strayed. kConflict: all of it holds but the memory limit,
   // which is below what the container uses; the old limit stays, and place() may be called again.
+  // kUnsupported: all of it holds, but the kernel makes no partition of the CPUs.
   virtual void place(const ContainerRef& container, const Placement& placement,
                      Done<void> done) = 0;
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <fmt/format.h>
 
@@ -39,6 +40,85 @@ Error cannot_listen(const std::string& address, const Error& error) {
                                            : error.message)});
 }
 
+class PatientServer final : public TlsServer {
+ public:
+  PatientServer(boost::asio::io_context& loop, const TlsListenerSettings& settings,
+                Credentials credentials, TlsContext context, const Log& log)
+      : loop_(loop),
+        root_(settings.root),
+        address_(settings.address),
+        credentials_(std::move(credentials)),
+        handler_(settings.handler),
+        context_(std::make_shared<const TlsContext>(std::move(context))),
+        log_(log),
+        timer_(loop) {}
+
+  // Fails for every reason but a port that is taken.
+  Result<void> begin() {
+    const auto listens = listen();
+    if (listens) return {};
+    const Error error = cannot_listen(address_, listens.error());
+    if (error.code != Code::kConflict) return error;
+    log_.warning("the API is not served over TLS yet, only over the Unix socket; trying again",
+                 {{"why", error.message}});
+    write_kubeconfig_for(address_);
+    wait();
+    return {};
+  }
+
+  std::string place() const override { return server_ == nullptr ? "" : server_->place(); }
+
+  void close() override {
+    is_closed_ = true;
+    timer_.cancel();
+    if (server_ != nullptr) server_->close();
+  }
+
+ private:
+  Result<void> listen() {
+    server_ = TRY(HttpServer::listen(
+        loop_,
+        {.address = address_,
+         .tls = context_,
+         .gate = [token = credentials_.token](
+                     const HttpRequest& request) { return admission_over_tls(request, token); },
+         .handler = handler_,
+         .complaint = complaint_of}));
+    write_kubeconfig_for(server_->place());
+    log_.info("serving over TLS",
+              {{"address", server_->place()}, {"kubeconfig", root_ + "/kubeconfig"}});
+    return {};
+  }
+
+  void wait() {
+    timer_.expires_after(pause_);
+    pause_ = std::min(pause_ * 2, kLongestTlsPause);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error || is_closed_) return;
+      // A port that was taken may be refused for another reason by now: that may pass as well.
+      if (const auto listens = listen(); !listens) wait();
+    });
+  }
+
+  void write_kubeconfig_for(const std::string& place) const {
+    const auto written = write_kubeconfig(root_, place, credentials_, log_);
+    if (written) return;
+    log_.warning("the kubeconfig is not written", {{"why", written.error().message}});
+  }
+
+  boost::asio::io_context& loop_;
+  std::string root_;
+  std::string address_;
+  Credentials credentials_;
+  std::function<void(HttpExchangePtr)> handler_;
+  std::shared_ptr<const TlsContext> context_;  // shared with the connections
+  const Log& log_;
+  boost::asio::steady_timer timer_;
+  std::chrono::milliseconds pause_ = kFirstTlsPause;
+  std::unique_ptr<HttpServer> server_{};
+  bool is_closed_ = false;
+};
+
 }  // namespace
 
 HttpAdmission admission_over_tls(const HttpRequest& request, const std::string& token) {
@@ -64,36 +144,26 @@ HttpAdmission admission_over_tls(const HttpRequest& request, const std::string& 
   return {};
 }
 
-Result<std::unique_ptr<HttpServer>> listen_with_tls(boost::asio::io_context& loop,
-                                                    const TlsListenerSettings& settings,
-                                                    const Log& log) {
+Result<std::unique_ptr<TlsServer>> listen_with_tls(boost::asio::io_context& loop,
+                                                   const TlsListenerSettings& settings,
+                                                   const Log& log) {
   if (settings.address.empty()) {
     if (const auto removed = remove_kubeconfig(settings.root); !removed) {
       log.warning(removed.error().message);
     }
-    return std::unique_ptr<HttpServer>();
+    return std::unique_ptr<TlsServer>();
   }
-  const Credentials credentials =
+  Credentials credentials =
       TRY(prepare_credentials({.root = settings.root,
                                .node_name = settings.node_name,
                                .address = settings.address,
                                .now = std::chrono::duration_cast<std::chrono::seconds>(wall_now())},
                               log));
   auto context = TRY(TlsContext::for_server(credentials.server));
-  auto server = HttpServer::listen(
-      loop, {.address = settings.address,
-             .tls = std::make_shared<const TlsContext>(std::move(context)),
-             .gate = [token = credentials.token](
-                         const HttpRequest& request) { return admission_over_tls(request, token); },
-             .handler = settings.handler,
-             .complaint = complaint_of});
-  if (!server) return cannot_listen(settings.address, server.error());
-  const std::string& place = (*server)->place();
-  if (const auto written = write_kubeconfig(settings.root, place, credentials, log); !written) {
-    log.warning("the kubeconfig is not written", {{"why", written.error().message}});
-  }
-  log.info("serving over TLS", {{"address", place}, {"kubeconfig", settings.root + "/kubeconfig"}});
-  return server;
+  auto server = std::make_unique<PatientServer>(loop, settings, std::move(credentials),
+                                                std::move(context), log);
+  TRY(server->begin());
+  return std::unique_ptr<TlsServer>(std::move(server));
 }
 
 }  // namespace corehold

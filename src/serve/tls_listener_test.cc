@@ -108,16 +108,17 @@ class TlsListener : public testing::Test {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
   }
-  Result<std::unique_ptr<HttpServer>> listen(const std::string& address) {
+  Result<std::unique_ptr<TlsServer>> listen(const std::string& address) {
     return listen_with_tls(
         loop_,
         {.root = root_, .node_name = "node-1", .address = address, .handler = [](const auto&) {}},
-        Log::to_stream(said_, LogLevel::kInfo));
+        log_);
   }
 
   boost::asio::io_context loop_;
   std::string root_;
   std::ostringstream said_;
+  Log log_ = Log::to_stream(said_, LogLevel::kInfo);
 };
 
 TEST_F(TlsListener, WritesAKubeconfigWithThePortItGot) {
@@ -138,18 +139,53 @@ TEST_F(TlsListener, WithoutAnAddressThereIsNoneNorAKubeconfig) {
   EXPECT_FALSE(fs::exists(root_ + "/kubeconfig"));
 }
 
-TEST_F(TlsListener, SaysWhatToDoWhenThePortIsTaken) {
+TEST_F(TlsListener, SaysWhatToDoWhenThePortIsTakenAndGoesOn) {
+  const auto first = listen("127.0.0.1:0");
+  ASSERT_TRUE(first) << first.error().message;
+  const std::string place = (*first)->place();
+  fs::remove(root_ + "/kubeconfig");
+  const auto second = listen(place);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ((*second)->place(), "");
+  EXPECT_THAT(said_.str(), HasSubstr("the API is not served over TLS yet, only over the Unix "
+                                     "socket; trying again"));
+  EXPECT_THAT(said_.str(),
+              HasSubstr(fmt::format("listen.address: {} is taken by another program; stop what is "
+                                    "there, or say another address in `listen: {{address: ...}}` "
+                                    "of the CoreholdConfiguration in the --config file",
+                                    place)));
+  const auto kubeconfig = read_file(root_ + "/kubeconfig", 100'000);
+  ASSERT_TRUE(kubeconfig) << kubeconfig.error().message;
+  EXPECT_THAT(*kubeconfig, HasSubstr("server: https://" + place + "\n"));
+}
+
+TEST_F(TlsListener, ServesOnceThePortIsFree) {
   const auto first = listen("127.0.0.1:0");
   ASSERT_TRUE(first) << first.error().message;
   const std::string place = (*first)->place();
   const auto second = listen(place);
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().message,
-            fmt::format("listen.address: {} is taken by another program; stop what is there, or "
-                        "say another address in `listen: {{address: ...}}` of the "
-                        "CoreholdConfiguration in the --config file (\"\": none, the Unix socket "
-                        "only)",
-                        place));
+  ASSERT_TRUE(second) << second.error().message;
+  (*first)->close();
+  while ((*second)->place().empty() && loop_.run_one() > 0) {
+  }
+  EXPECT_EQ((*second)->place(), place);
+}
+
+TEST_F(TlsListener, DoesNotTryAgainWhenItIsClosed) {
+  const auto first = listen("127.0.0.1:0");
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = listen((*first)->place());
+  ASSERT_TRUE(second) << second.error().message;
+  (*second)->close();
+  (*first)->close();
+  loop_.run();
+  EXPECT_EQ((*second)->place(), "");
+}
+
+TEST_F(TlsListener, FailsForAnAddressThatIsNotOfThisMachine) {
+  const auto server = listen("192.0.2.1:10270");
+  ASSERT_FALSE(server);
+  EXPECT_THAT(server.error().message, HasSubstr("listen.address: "));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/worker.h"
 
-#include <csignal>
 #include <exception>
 #include <future>
 #include <utility>
@@ -9,26 +8,12 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include "sys/signals_blocked.h"
+
 namespace corehold {
 namespace {
 
 namespace asio = boost::asio;
-
-// A thread that begins while this lives takes no signals.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 

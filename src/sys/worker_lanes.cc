@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -16,6 +15,8 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+
+#include "sys/signals_blocked.h"
 
 namespace corehold {
 namespace {
@@ -169,20 +170,15 @@ void WorkerLanes::add_threads() {
 }
 
 bool WorkerLanes::add_thread() {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are left to other threads
-  bool is_made = true;
+  const SignalsBlocked blocked;
   try {
     std::thread([shared = state_] { shared->serve(); }).detach();
     ++state_->threads;
     ++state_->starting;
   } catch (const std::exception&) {
-    is_made = false;
+    return false;
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return is_made;
+  return true;
 }
 
 }  // namespace corehold

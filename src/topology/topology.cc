@@ -166,6 +166,7 @@ Result<Topology> Topology::make(TopologyParts parts) {
   }
   topology.places_ = std::move(places);
   topology.isolated_ = parts.isolated & topology.cpus_;
+  topology.nohz_full_ = parts.nohz_full & topology.cpus_;
   topology.without_l3_ = parts.without_l3 & topology.cpus_;
   topology.memory_nodes_ = parts.memory_nodes;
   for (const auto& node : topology.nodes_) topology.memory_nodes_.erase(node.id);

@@ -42,6 +42,7 @@ struct TopologyParts {
   NodeSet memory_nodes{};                // NUMA nodes without CPUs
   std::vector<DistanceRow> distances{};  // empty: 10 to itself, 20 to any other
   CpuSet isolated{};                     // kept out of the scheduler's balancing (isolcpus)
+  CpuSet nohz_full{};                    // without a tick while one task runs there (nohz_full)
   CpuSet without_l3{};                   // their uncore stands in for an L3 cache they lack
   MemoryInventory memory{};              // empty: not known
 };
@@ -82,6 +83,8 @@ class Topology {
   const CpuSet& cpus() const { return cpus_; }
   int cpu_count() const { return static_cast<int>(places_.size()); }
   const CpuSet& isolated() const { return isolated_; }
+  // CPUs that the kernel's command line has made quieter than others: isolated or nohz_full.
+  CpuSet quiet() const { return isolated_ | nohz_full_; }
   const CpuSet& without_l3() const { return without_l3_; }
 
   const std::vector<CpuPlace>& places() const { return places_; }  // ascending by CPU
@@ -135,6 +138,7 @@ class Topology {
 
   CpuSet cpus_;
   CpuSet isolated_;
+  CpuSet nohz_full_;
   CpuSet without_l3_;
   NodeSet memory_nodes_;
   std::vector<CpuPlace> places_;

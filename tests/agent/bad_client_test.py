@@ -22,7 +22,8 @@ import time
 import unittest
 
 BINARY = os.environ.get("COREHOLD", "corehold")
-DEADLINE = 120.0  # seconds; nothing here takes long unless it hangs
+DEADLINE = 600.0  # seconds; nothing here takes long unless it hangs
+PATIENCE = 10.0  # seconds; an agent may let go of one whose handshake or request takes longer
 IDLE = 5000
 LIMIT = 4096  # connections that an agent keeps of each kind
 MIB = 1 << 20
@@ -53,6 +54,28 @@ def eventually(condition, what):
         if time.monotonic() > until:
             raise AssertionError(f"it never happens: {what}")
         time.sleep(0.02)
+
+
+def in_time(attempt):
+    """What an attempt gives that the agent had no right to let go of.
+
+    One that failed, or gave None, after more than the agent's patience is made again: the machine
+    was too busy for it.
+    """
+    until = time.monotonic() + DEADLINE
+    while True:
+        begun = time.monotonic()
+        trouble = value = None
+        try:
+            value = attempt()
+        except OSError as error:
+            trouble = error
+        now = time.monotonic()
+        if value is None and PATIENCE <= now - begun and now < until:
+            continue
+        if trouble is not None:
+            raise trouble
+        return value
 
 
 class Agent:
@@ -118,9 +141,13 @@ class Agent:
             plain.settimeout(DEADLINE)
             plain.connect(self.path)
             return plain
-        plain = socket.create_connection(("127.0.0.1", self.port), DEADLINE)
-        return plain if kind == "tcp" else self.trust.wrap_socket(plain,
-                                                                 server_hostname="127.0.0.1")
+        if kind == "tcp":
+            return self.connect_tcp()
+        return in_time(lambda: self.trust.wrap_socket(self.connect_tcp(),
+                                                      server_hostname="127.0.0.1"))
+
+    def connect_tcp(self):
+        return socket.create_connection(("127.0.0.1", self.port), DEADLINE)
 
     def head(self, line, *more, token=True):
         fields = [line + " HTTP/1.1", "Host: x", *more]
@@ -130,6 +157,9 @@ class Agent:
 
     def ask(self, kind, *pieces):
         """Sends the pieces, as far as they are taken, and reads one answer."""
+        return in_time(lambda: self.ask_once(kind, *pieces))
+
+    def ask_once(self, kind, *pieces):
         with contextlib.closing(self.connect(kind)) as connection:
             for piece in pieces:
                 try:
@@ -347,23 +377,33 @@ class BadClients(unittest.TestCase):
     def test_who_has_shown_the_token_is_not_let_go_for_those_without(self):
         known = self.hold(self.agent.connect("tls"))
         answers = Answers(known)
-        known.sendall(self.agent.head("GET /api/v1/nodes"))
-        self.assertEqual(answers.next().status, 200)
-        for _ in range(LIMIT + 500):
+
+        def is_served():
+            # Often: one that asks nothing for a minute may be let go.
+            known.sendall(self.agent.head("GET /api/v1/nodes"))
+            answer = answers.next()
+            self.assertIsNotNone(answer, "the connection was closed")
+            self.assertEqual(answer.status, 200)
+
+        is_served()
+        for count in range(LIMIT + 500):
             self.hold(self.agent.connect("tcp"))
-        for _ in range(400):
+            if count % 100 == 0:
+                is_served()
+        for count in range(400):
             connection = self.hold(self.agent.connect("tls"))
-            connection.sendall(self.agent.head("GET /healthz", token=False) + b"GET /healthz H")
-        known.sendall(self.agent.head("GET /api/v1/nodes"))
-        answer = answers.next()
-        self.assertIsNotNone(answer, "the connection was closed")
-        self.assertEqual(answer.status, 200)
+            with contextlib.suppress(OSError):
+                connection.sendall(self.agent.head("GET /healthz", token=False) + b"GET /healthz H")
+            if count % 10 == 0:
+                is_served()
+        is_served()
         self.assert_writes_are_served()
 
     def test_the_slow_are_let_go(self):
         slow = [self.hold(self.agent.connect(kind)) for kind in ("unix", "tls") for _ in range(100)]
         for connection in slow:
-            connection.sendall(b"GET /api/v1/pods HTTP/1.1\r\nX: ")
+            with contextlib.suppress(OSError):  # let go already
+                connection.sendall(b"GET /api/v1/pods HTTP/1.1\r\nX: ")
         # Half a handshake: a header of a record, and a hello that stops in the middle.
         hello = ssl.MemoryBIO()
         half = self.agent.trust.wrap_bio(ssl.MemoryBIO(), hello, server_hostname="127.0.0.1")
@@ -373,7 +413,8 @@ class BadClients(unittest.TestCase):
         for begin in (b"", said[:5], said[:100], said):
             for _ in range(150):
                 connection = self.hold(self.agent.connect("tcp"))
-                connection.sendall(begin)
+                with contextlib.suppress(OSError):
+                    connection.sendall(begin)
                 slow.append(connection)
         self.assert_others_served()
         self.assert_memory_grew_less_than(32 * MIB)
@@ -517,7 +558,8 @@ class BadClients(unittest.TestCase):
         for _ in range(4):
             held = [self.agent.connect(kind) for kind in ("unix", "tls", "tcp") for _ in range(300)]
             for connection in held:
-                connection.sendall(b"GET /api/v1/pods HTTP/1.1\r\nX: " + b"x" * 4000)
+                with contextlib.suppress(OSError):  # let go already
+                    connection.sendall(b"GET /api/v1/pods HTTP/1.1\r\nX: " + b"x" * 4000)
             for kind in ("unix", "tls"):
                 head = self.agent.head("POST " + POD, f"Content-Length: {3 * MIB}")
                 self.assertIn(self.agent.ask(kind, head, bytes(3 * MIB)).status, (400, 413))
@@ -567,17 +609,24 @@ class Commands(unittest.TestCase):
         self.assertFalse(os.path.exists(self.agent.kubeconfig))
         self.assertNotIn("serving over TLS", self.agent.said())
 
-    def test_a_port_that_is_taken_is_a_reason_not_to_start(self):
-        root = tempfile.mkdtemp(prefix="corehold-bad-")
-        self.addCleanup(shutil.rmtree, root)
-        config = os.path.join(root, "config.yaml")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(CONFIG.replace(":0", f":{self.agent.port}"))
-        done = self.corehold("agent", "--root", root, "--config", config, "--simulate",
-                             "package:1 core:4 pu:2", "--log-level", "error")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(f"listen.address: 127.0.0.1:{self.agent.port} is taken by another program",
-                      done.stderr)
+    def test_a_port_that_is_taken_does_not_keep_the_agent_from_starting(self):
+        self.agent.end()
+        port = self.agent.port
+        taker = socket.create_server(("127.0.0.1", port))
+        self.addCleanup(taker.close)
+        with open(os.path.join(self.agent.root, "config.yaml"), "w", encoding="ascii") as file:
+            file.write(CONFIG.replace(":0", f":{port}"))
+        self.agent.start()
+        self.assertEqual(self.agent.port, port)
+        self.assertIn(f"listen.address: 127.0.0.1:{port} is taken by another program",
+                      self.agent.said())
+        self.assertNotIn("serving over TLS", self.agent.said())
+        done = self.corehold("get", "nodes", "--root", self.agent.root)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        taker.close()
+        eventually(lambda: "serving over TLS" in self.agent.said(), "the port is served")
+        answer = self.agent.ask("tls", self.agent.head("GET /api/v1/nodes"))
+        self.assertEqual(answer.status, 200)
 
     def test_the_credentials_outlive_the_agent(self):
         self.assertEqual(os.stat(self.agent.kubeconfig).st_mode & 0o777, 0o600)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An agent on a machine that is not there, and its API over the Unix socket."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -16,10 +17,11 @@ MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
+DEADLINE = 300  # seconds; nothing here takes long unless it hangs
 
 
 class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path, timeout=300):
+    def __init__(self, path, timeout=DEADLINE):
         super().__init__("localhost", timeout=timeout)
         self.path = path
 
@@ -62,6 +64,7 @@ class Agent:
             with open(self.config, "w", encoding="utf-8") as file:
                 file.write(config)
         self.process = None
+        self.hold = os.path.join(self.root, "hold-delays")
 
     def __enter__(self):
         self.start()
@@ -79,9 +82,11 @@ class Agent:
         arguments = [self.corehold, "agent", "--simulate", self.topology, "--root", self.root]
         if self.config:
             arguments += ["--config", self.config]
+        environment = {**os.environ, "COREHOLD_HOLD_DELAYS": self.hold}
         with open(os.path.join(self.root, "log"), "ab") as log:
-            self.process = subprocess.Popen(arguments, stdout=log, stderr=log)
-        for _ in range(600):
+            self.process = subprocess.Popen(arguments, stdout=log, stderr=log, env=environment)
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
             try:
                 if self.get("/readyz").code == 200:
                     return
@@ -95,7 +100,17 @@ class Agent:
     def stop(self, number=signal.SIGTERM):
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
-            self.process.wait(timeout=300)
+            self.process.wait(timeout=DEADLINE)
+
+    @contextlib.contextmanager
+    def held_delays(self):
+        """Within this no scale-down delay ends, however long it takes: it can be looked at."""
+        with open(self.hold, "w", encoding="ascii"):
+            pass
+        try:
+            yield
+        finally:
+            os.remove(self.hold)
 
     def log(self):
         with open(os.path.join(self.root, "log"), encoding="utf-8", errors="replace") as file:
@@ -127,12 +142,15 @@ class Agent:
         connection.request("GET", f"{path}?{query}", headers={"Accept": "application/json"})
         return Watch(connection, connection.getresponse())
 
-    def wait_for(self, path, condition, seconds=30):
+    def wait_for(self, path, condition):
         """The object at the path, once it is as wanted."""
-        for _ in range(seconds * 20):
+        deadline = time.monotonic() + DEADLINE
+        while True:
             answer = self.get(path)
             if condition(answer):
                 return answer
+            if time.monotonic() > deadline:
+                break
             time.sleep(0.05)
         raise AssertionError(f"{path} does not become as wanted: {answer.text}")
 

@@ -2,7 +2,7 @@
 """What a container is told and what it has, looked at again and again while it is resized.
 
 Times are of the monotonic clock. Tests ask for order and for floors; how late something may be
-is a question for the benchmarks.
+is a question for the benchmarks. What must be so within a delay is looked at while delays are held.
 """
 
 import json
@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from agent import PODS, pod
+from agent import DEADLINE, PODS, pod
 from resize_api_test import CONFIG, ResizeTest, condition, is_settled, summary
 
 VOLUME = "told"
@@ -38,7 +38,7 @@ def told_pod(name, cpus, **metadata):
 
 @dataclass(frozen=True)
 class Sight:
-    """The file was read first, then where the container was."""
+    """What the file said all the while that was looked where the container was."""
 
     begun: float
     told: str
@@ -72,24 +72,30 @@ class Onlooker:
     def run(self):
         try:
             while not self.ends.is_set():
-                self.seen.append(self.look())
+                sight = self.look()
+                if sight is not None:
+                    self.seen.append(sight)
                 time.sleep(0.004)
         except (OSError, ValueError, StopIteration) as trouble:  # told by whoever waits for it
             self.trouble = trouble
 
-    def look(self):
-        begun = time.monotonic()
+    def told(self):
         with open(self.path, encoding="ascii") as file:
-            told = file.read()
+            return file.read()
+
+    def look(self):
+        """None: the file has changed meanwhile."""
+        begun = time.monotonic()
+        told = self.told()
         with open(self.containers, encoding="utf-8") as file:
             lines = [json.loads(line) for line in file if line.endswith("\n")]
         # A journal: what its last line about the container says of the CPUs is so.
         had = next(c["cpus"] for c in reversed(lines) if c["pod"] == self.uid and "cpus" in c)
-        return Sight(begun, told, had, time.monotonic())
+        return Sight(begun, told, had, time.monotonic()) if self.told() == told else None
 
-    def wait(self, condition, what, seconds=60):
+    def wait(self, condition, what):
         """The first sight that is as wanted."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + DEADLINE
         index = 0
         while True:
             assert self.trouble is None, self.trouble
@@ -136,7 +142,9 @@ class DelayTest(ResizeTest):
         return answer.json["metadata"]["uid"]
 
     def look_at(self, uid):
-        return self.enterContext(Onlooker(self.agent.root, uid))
+        look = self.enterContext(Onlooker(self.agent.root, uid))
+        look.wait(lambda _: True, "anything")
+        return look
 
     def holder(self, name):
         found = self.agent.get("/apis/corehold.dev/v1alpha1/cpus").json["containers"]
@@ -150,6 +158,6 @@ class DelayTest(ResizeTest):
         self.assertGreaterEqual(look.first_had(after) - look.last_told(before), self.delay)
 
     def assert_in_delay(self, name, wanted, had):
-        """Granted and not yet there, and said to be so."""
+        """Granted and not yet there, and said to be so. Delays are held."""
         self.assertEqual(summary(self.shown(name)), (wanted, wanted, had, "", "InProgress"))
         self.assertIsNotNone(condition(self.shown(name), "PodResizeInProgress"))

@@ -90,7 +90,9 @@ class Rollout(Gates):
         had = self.assigned("plain")
         self.resize("plain", 2)
         self.settled("plain")
-        self.assert_delayed(plain, had, self.assigned("plain"))
+        left = self.assigned("plain")
+        plain.wait(lambda s: s.had == left, f"{left} are left")
+        self.assert_delayed(plain, had, left)
         # One from before goes on being told.
         self.resize("early", 4)
         self.settled("early")
@@ -112,9 +114,10 @@ class VersionRollback(Gates):
     def test_8_kubelet_version_rollback(self):
         uid = self.create_told("db", 2, grown=6)
         look = self.look_at(uid)
-        self.resize("db", 4)
-        look.wait(lambda s: s.told == "0-3", "told that 0-3 stay")
-        self.restart(WITHOUT, signal.SIGKILL)
+        with self.agent.held_delays():
+            self.resize("db", 4)
+            look.wait(lambda s: s.told == "0-3", "told that 0-3 stay")
+            self.restart(WITHOUT, signal.SIGKILL)
         refused = self.pending("db", "Infeasible")
         self.assertTrue(self.running("db"))
         self.assertIn("InPlacePodVerticalScalingExclusiveCPUs", condition(refused, "PodResizePending")["message"])

@@ -98,7 +98,7 @@ class LeftOver(FeaturesTest):
         self.refused(self.resize("db", 8), EXCLUSIVE)
 
     def test_a_shrink_in_its_delay_can_be_taken_back(self):
-        delay = 'cpuManagerPolicyOptions:\n  scale-delay-time: "10s"\n'
+        delay = 'cpuManagerPolicyOptions:\n  scale-delay-time: "1s"\n'
         self.restart(config(EXCLUSIVE, "CPUManagerPolicyAlphaOptions", more=delay))
         self.create(pod("db", 2))
         self.running("db")
@@ -106,9 +106,10 @@ class LeftOver(FeaturesTest):
         self.agent.wait_for(
             f"{PODS}/db", lambda a: a.json["status"]["containerStatuses"][0]["resources"]["limits"]["cpu"] == "6"
         )
-        self.assertEqual(self.resize("db", 4).code, 200)
-        self.agent.wait_for(f"{PODS}/db", lambda a: condition(a.json, "PodResizeInProgress"))
-        self.restart(config(), signal.SIGKILL)
+        with self.agent.held_delays():
+            self.assertEqual(self.resize("db", 4).code, 200)
+            self.agent.wait_for(f"{PODS}/db", lambda a: condition(a.json, "PodResizeInProgress"))
+            self.restart(config(), signal.SIGKILL)
         self.pending("db", "Infeasible")
         self.take_back("db", 6)
 

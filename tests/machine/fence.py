@@ -92,12 +92,6 @@ def check_proof(verdict, counts, samples):
     assert counts["astray"] == 0 and counts["lost"] == 0 and verdict == 0, (verdict, counts)
 
 
-def condition(node, kind):
-    (machine,) = node.json("get nodes")["items"]
-    found = [each for each in machine["status"]["conditions"] if each["type"] == kind]
-    return found[0]["status"] if found else None
-
-
 def same_files(before, after, online):
     """Of cpusets of others. Up to kernel 6.1 the list of a cgroup with tasks cannot be made empty again."""
     for name, value in before.items():
@@ -114,7 +108,7 @@ def leak(guest, others_of=Others, samples=SAMPLES, milliseconds=HOLD):
         others.start("sleeper", "system/app", "sleep 100000")
         others.start("shell", "", "sleep 100000")
         before, files = others.allowed(), others.cgroup_files()
-        assert condition(node, "CpusExclusive") == "True"
+        assert node.condition("CpusExclusive")["status"] == "True"
         verdict, counts = sample(guest, node, others, samples, milliseconds)
         check_proof(verdict, counts, samples)
         assert others.allowed("sleeper", "shell") == before, others.allowed()

@@ -70,15 +70,25 @@ class Pods:
         }
 
 
+def with_mounts(*commands):
+    """A wrapper of a GuestNode: the agent has a mount namespace of its own, in which these
+    commands have run. Without single quotes in them."""
+    return f"""unshare -m sh -c '{' && '.join(commands)} && exec "$0" "$@"'"""
+
+
 class GuestNode:
-    """An agent. Use as a context manager: it is stopped with the block, and nothing is left."""
+    """An agent. Use as a context manager: it is stopped with the block, and nothing is left.
+
+    `wrapper` is what the agent's command line begins with; in the end it has to exec the rest.
+    """
 
     made = 0
 
-    def __init__(self, guest, text, binary="corehold"):
+    def __init__(self, guest, text, binary="corehold", wrapper=""):
         GuestNode.made += 1
         self.guest = guest
         self.binary = binary
+        self.wrapper = wrapper
         self.root = f"/var/lib/corehold-{GuestNode.made}"
         self.config = f"/tmp/config-{GuestNode.made}.yaml"
         self.log = f"/tmp/agent-{GuestNode.made}.log"
@@ -106,7 +116,8 @@ class GuestNode:
         socket = f"{self.root}/run/corehold.sock"
         answer = self.guest.sh(
             f"rm -f {socket}\n"
-            f"{self.binary} agent --config {self.config} --root {self.root} >> {self.log} 2>&1 &\n"
+            f"{self.wrapper} {self.binary} agent --config {self.config} --root {self.root}"
+            f" >> {self.log} 2>&1 &\n"
             f"echo $!; while [ -d /proc/$! ] && ! [ -S {socket} ]; do usleep 100000; done; [ -d /proc/$! ]",
             timeout=DEADLINE,
             check=False,
@@ -150,6 +161,27 @@ class GuestNode:
 
     def events(self):
         return self.json("get events")["items"]
+
+    def told(self, reason, text=""):
+        """How often there was an event of this reason with this text in its message."""
+        return sum(event["count"] for event in self.events()
+                   if event["reason"] == reason and text in event["message"])
+
+    def condition(self, kind):
+        """Of the machine; None when it has no such condition."""
+        (machine,) = self.json("get nodes")["items"]
+        found = [each for each in machine["status"]["conditions"] if each["type"] == kind]
+        return found[0] if found else None
+
+    def cgroup(self, pod, container="c0"):
+        """The directory of a container's cgroup, wherever it is in the tree."""
+        uid = self.pods()[pod]["metadata"]["uid"]
+        return self.guest.sh(f"find /sys/fs/cgroup -type d -path '*/{uid}/{container}'").strip()
+
+    def held(self, pod):
+        """The CPUs of a pod's containers, as the agent says."""
+        return set().union(*(cpus(each["assigned"]) for each in self.cpu_map()["containers"]
+                             if each["pod"] == pod))
 
     def apply(self, pods):
         self.guest.write("/tmp/pods.json", manifest(pods))

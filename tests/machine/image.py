@@ -162,6 +162,21 @@ def kernel(cache, suite=SUITE):
     return folder
 
 
+def debian_program(cache, package, path):
+    """A program of a package of this machine's Debian, which need not be installed."""
+    folder = cache / f"package-{package}"
+    if not folder.is_dir():
+        with tempfile.TemporaryDirectory(dir=cache) as scratch:
+            try:
+                run("apt-get", "-q", "download", package, cwd=scratch)
+            except (OSError, RuntimeError) as error:
+                raise Missing(f"package {package} cannot be downloaded: {error}") from error
+            for found in Path(scratch).glob("*.deb"):
+                run(program("dpkg"), "-x", found, f"{scratch}/root")
+            os.rename(f"{scratch}/root", folder)
+    return folder / path
+
+
 def vmlinuz(folder):
     (path,) = [*folder.glob("boot/vmlinuz-*"), *folder.glob("usr/lib/modules/*/vmlinuz")]
     return path

@@ -16,7 +16,6 @@ KINDS = {
     "pinned": ("system/app", "neighbour {options} --pin {cpu}"),
     "root": ("", "taskset {mask:x} neighbour {options}"),
 }
-SPARE = (0, 14, 15)  # the first is reserved, the others are given last
 # Samples are written when the CPU changes, and every microsecond. An emulated CPU takes a few for one look.
 SAMPLING = "--interval 1000 --capacity 12000000 --burst 20000000 --rest 1000000"
 FIELDS = re.compile(r"^(/proc/(\d+)/status):Cpus_allowed_list:\s*(\S+)$", re.MULTILINE)
@@ -64,8 +63,9 @@ class Others:
         return pid
 
     def start_kinds(self, folder, cpus):
-        """One of each kind. The CPUs are where one pins itself, and one is near from the beginning."""
-        mask = sum(1 << cpu for cpu in {*SPARE, *cpus})
+        """One of each kind. The CPUs are where one pins itself; the one in the root cgroup is pinned there alone,
+        so that it is there whenever nobody holds them."""
+        mask = sum(1 << cpu for cpu in cpus)
         for kind, (cgroup, command) in KINDS.items():
             options = f"{folder} --kind {kind} {SAMPLING}"
             self.start(kind, cgroup, command.format(options=options, cpu=min(cpus), mask=mask))

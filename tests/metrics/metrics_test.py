@@ -43,7 +43,7 @@ KUBELETS_NAMES = {
 
 def promtool(*arguments, text=None):
     return subprocess.run(["promtool", *arguments], input=text, text=True, capture_output=True,
-                          check=False, timeout=120)
+                          check=False, timeout=300)
 
 
 class Scrape:

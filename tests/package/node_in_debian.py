@@ -5,12 +5,23 @@ import re
 import time
 
 from guest import Failed
+from guest_node import cpus
 
 OLD, NEW = "0.1.0-1", "0.1.1-1"
 ROOT = "/var/lib/corehold"
 CGROUP = "/sys/fs/cgroup/corehold.slice"
 DEADLINE = 900  # seconds; a guest is slow when the host is busy
 WORST_EXPOSURE = 4.0  # of 10, as systemd-analyze counts it; lower is better
+
+UNITS = ("system.slice", "user.slice", "init.scope")
+# What level full sets and the service may not write without FULL, one of each kind.
+READ_ONLY = {
+    "/proc/sys/kernel/timer_migration": "timers that idle CPUs hand to busy ones",
+    "/sys/devices/virtual/workqueue/cpumask": "unbound work of the kernel",
+}
+WRITABLE = "/proc/irq/default_smp_affinity"
+FULL = "/etc/systemd/system/corehold.service.d/isolation-full.conf"
+NOT_ALLOWED = ("EROFS", "EACCES", "EPERM")
 
 # What a process is allowed: the same words from a pod and from any service of systemd.
 PROBE = """\
@@ -104,6 +115,46 @@ class Node:
     def dpkg(self, version):
         # Through a pipe: dpkg shows no progress there.
         print(self.sh(f"dpkg --force-unsafe-io -i /image/corehold_{version}_amd64.deb | cat"))
+
+    def allowed(self, process):
+        """The CPUs of a process."""
+        return cpus(self.sh(f"grep Cpus_allowed_list /proc/{process}/status").split()[1])
+
+    def unit_cpus(self, unit):
+        """Its AllowedCPUs; "": none of its own."""
+        return self.sh(f"systemctl show -P AllowedCPUs {unit}").strip().replace(" ", ",")
+
+    def machine(self):
+        """What the package's level changes of the machine, and is there without it."""
+        said = self.sh(f"grep -H '' /proc/irq/*/smp_affinity_list {WRITABLE}")
+        files = dict(line.split(":", 1) for line in said.splitlines())
+        return {**{unit: self.unit_cpus(unit) for unit in UNITS}, **files}
+
+    def changed_since(self, before):
+        """What is not as it was, now."""
+        now = self.machine()
+        return {name: now.get(name) for name, value in before.items() if now.get(name) != value}
+
+    def isolation(self):
+        return json.loads(self.sh("corehold isolation show -o json"))
+
+    def not_allowed(self):
+        """What the agent's service may not change, of all that could be changed."""
+        return [each for each in self.isolation()["leftovers"]
+                if each["movable"] and any(name in each["reason"] for name in NOT_ALLOWED)]
+
+    def is_told(self, reason, text):
+        """Whether there is an event of this reason with this text."""
+        events = json.loads(self.sh("corehold get events -o json"))["items"]
+        return any(each["reason"] == reason and text in each["message"] for each in events)
+
+    def set_level(self, level):
+        self.sh(f"sed -i 's/^  level: .*/  level: {level}/' /etc/corehold/node.yaml")
+        self.restart()
+
+    def restart(self):
+        # Not too often in a short while, as systemd counts.
+        self.sh("systemctl daemon-reload && systemctl reset-failed corehold && systemctl restart corehold")
 
     def active(self, *units):
         states = self.sh(f"systemctl is-active {' '.join(units)}", check=False).split()
@@ -201,6 +252,50 @@ def volumes(node):
     assert said.split()[1] == "0" and said.split()[3].isdigit(), said
 
 
+def isolated(node):
+    node.step("the rest of the machine is off held CPUs, with the rights of the service")
+    before = {file: node.sh(f"cat {file}") for file in READ_ONLY}
+    held = node.allowed(node.start("held"))
+    shown = node.isolation()
+    assert shown["level"] == "irqs" and cpus(shown["held"]) == held, shown
+    assert not node.not_allowed(), node.not_allowed()
+    # user.slice has processes only while somebody is logged in.
+    for unit in UNITS:
+        allowed = cpus(node.unit_cpus(unit))
+        assert (allowed or unit == "user.slice") and not allowed & held, (unit, allowed, held)
+    eyes = f"/proc/{node.unit_process('corehold.service')}/root"
+    for file in READ_ONLY:
+        said = node.sh(f"cat {file} > /root/value; cat /root/value > {eyes}{file}", check=False)
+        assert "Read-only file system" in said, f"{file}: {said}"
+    node.sh(f"cat {WRITABLE} > /root/value && cat /root/value > {eyes}{WRITABLE}")
+
+    node.step("level full names what the service may not write")
+    node.set_level("full")
+    found = node.eventually(node.not_allowed, "it is named")
+    print(json.dumps(found, indent=1))
+    for name in READ_ONLY.values():
+        assert any(each["what"].startswith(name) for each in found), (name, found)
+    assert all("isolation-full.conf" in each["advice"] for each in found), found
+    node.eventually(lambda: node.is_told("CpusNotExclusive", "EROFS"), "an event names it")
+    assert {file: node.sh(f"cat {file}") for file in READ_ONLY} == before
+    node.sh(f"install -D /usr/share/corehold/isolation-full.conf {FULL}")
+    node.restart()
+    node.eventually(lambda: not node.not_allowed(), "it may write them")
+    shown = node.isolation()
+    print(json.dumps(shown["leftovers"], indent=1))
+    assert shown["level"] == "full" and cpus(shown["held"]) == held, shown
+    for file, value in before.items():
+        assert node.sh(f"cat {file}") != value, file
+
+    # All is given back with these rights, and only then they are taken away.
+    node.delete("held")
+    node.eventually(lambda: {file: node.sh(f"cat {file}") for file in READ_ONLY} == before,
+                    "the kernel's settings are as before")
+    node.sh(f"rm -r {FULL.rpartition('/')[0]}")
+    node.set_level("irqs")
+    node.eventually(lambda: not node.isolation()["leftovers"], "nothing is left to give back")
+
+
 def restarts(node):
     node.step("containers outlive their services")
     steady = node.start("steady")
@@ -247,12 +342,17 @@ def upgrade(node, steady):
     node.delete("after")
 
 
-def remove(node, steady):
+def remove(node, steady, before):
     node.step("removal and purge, with a container that runs")
+    held = node.allowed(steady)
+    allowed = cpus(node.unit_cpus("system.slice"))
+    assert allowed and not allowed & held, (allowed, held)
     said = node.sh("dpkg -P corehold")
     assert "1 containers go on running" in said, said
     assert f"{ROOT} is kept" in said, said
-    node.sh(f"kill -0 {steady}; test -d {ROOT}")
+    node.sh(f"kill -0 {steady} && test -d {ROOT}")
+    assert node.allowed(steady) == held, "it keeps its CPUs"
+    assert not node.changed_since(before), (node.changed_since(before), before)
     node.step("installed again: it is taken over")
     node.dpkg(NEW)
     goes_on(node, steady)
@@ -260,6 +360,7 @@ def remove(node, steady):
     node.sh(f"! kill -0 {steady} 2> /dev/null")
     node.step("purge, with nothing that runs")
     print(node.sh("dpkg -P corehold"))
+    assert not node.changed_since(before), (node.changed_since(before), before)
     left = node.sh(
         f"ls -d {ROOT} /etc/corehold /run/corehold /run/lock/corehold.lock {CGROUP}"
         " /lib/systemd/system/corehold* /etc/systemd/system/*/corehold*"
@@ -274,13 +375,15 @@ def remove(node, steady):
 def whole_life(guest):
     node = Node(guest)
     try:
+        before = node.machine()
         install(node)
         served(node)
         sandbox(node)
         volumes(node)
+        isolated(node)
         steady = restarts(node)
         upgrade(node, steady)
-        remove(node, steady)
+        remove(node, steady, before)
     except (AssertionError, Failed):
         print("--- the node's log")
         print(guest.sh("journalctl -q --no-pager -n 60 -o cat", check=False, timeout=DEADLINE))

@@ -37,6 +37,7 @@ EXPECTED = (
     "./lib/systemd/system/corehold-pods.service",
     "./etc/corehold/node.yaml",
     "./etc/corehold/pods/",
+    "./usr/share/corehold/isolation-full.conf",
     "./usr/share/doc/corehold/copyright",
     "./usr/share/doc/corehold/changelog.gz",
     "./usr/share/doc/corehold/changelog.Debian.gz",

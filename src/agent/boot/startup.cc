@@ -279,4 +279,12 @@ void remove_leftovers(const std::string& root, const Log& log) {
   }
 }
 
+Result<void> end_simulation(const std::string& root, const Log& log) {
+  for (const std::string& moved : TRY(move_aside({root + "/simulated.json"}, wall_now()))) {
+    log.warning("an agent with --simulate has used this root; its containers are moved aside",
+                {{"file", moved}});
+  }
+  return {};
+}
+
 }  // namespace corehold

@@ -85,4 +85,9 @@ Result<FoundPods> load_pods(const std::string& root, const State& cpus, Damage d
 // Removes the temporary files of an agent that was killed while writing the checkpoint.
 void remove_leftovers(const std::string& root, const Log& log);
 
+// Moves the file of simulated containers aside (move_aside.h) that an agent with --simulate has
+// left: it would say of the commands of this node that nothing confines them. For an agent that
+// does not simulate. Fails with kIo.
+Result<void> end_simulation(const std::string& root, const Log& log);
+
 }  // namespace corehold

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -116,6 +117,16 @@ TEST_F(LoadPods, ADamagedSealIsPutAwayAndTheStoreIsKept) {
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_FALSE(found->moved);
   EXPECT_EQ(found->pods.size(), 1U);
+}
+
+TEST_F(LoadPods, ARealStartBelievesNoEarlierSimulation) {
+  const Log log = Log::to_stream(log_, LogLevel::kDebug);
+  ASSERT_TRUE(end_simulation(root_, log));
+  EXPECT_EQ(log_.str(), "");
+  std::ofstream(root_ + "/simulated.json") << "{}";
+  ASSERT_TRUE(end_simulation(root_, log));
+  EXPECT_FALSE(fs::exists(root_ + "/simulated.json"));
+  EXPECT_THAT(log_.str(), HasSubstr("an agent with --simulate has used this root"));
 }
 
 }  // namespace

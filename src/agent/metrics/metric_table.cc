@@ -29,6 +29,10 @@ constexpr std::array kTable{
     MetricInfo{"corehold_isolation_failures_total", kCounter, "",
                "Attempts to keep the rest of the machine off held CPUs that failed; each is "
                "repeated."},
+    MetricInfo{
+        "corehold_pins_restored_total", kCounter, "",
+        "Affinities that tasks outside containers have chosen, that a change of their cpuset "
+        "had reset, and that were given back."},
     MetricInfo{"corehold_pods", kGauge, "phase", "Pods on the node by phase."},
     MetricInfo{"corehold_scale_delay_notify_seconds", kHistogram, "",
                "Time from the decision that a container loses CPUs until its files say so."},

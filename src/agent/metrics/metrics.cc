@@ -76,6 +76,7 @@ std::vector<Series> first_series() {
       {"corehold_cpuset_apply_failures_total"},
       {"corehold_drift_repairs_total"},
       {"corehold_isolation_failures_total"},
+      {"corehold_pins_restored_total"},
       {"corehold_told_after_taken_total"},
       {"kubelet_cpu_manager_pinning_errors_total"},
       {"kubelet_cpu_manager_pinning_requests_total"},
@@ -256,7 +257,7 @@ Metrics::Metrics() : kept_(std::make_unique<Kept>()) {
 Metrics::~Metrics() = default;
 
 void Metrics::counted(const CountMetric& metric) {
-  if (!metric.observed) return kept_->count(metric.name, metric.labels);
+  if (!metric.observed) return kept_->count(metric.name, metric.labels, metric.more);
   const auto found = kept_->observed.find(metric.name);
   CHECK(found != kept_->observed.end());
   found->second->Observe(*metric.observed);

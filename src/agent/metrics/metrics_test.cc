@@ -101,6 +101,13 @@ TEST_F(MetricsTest, CountsWhatTheManagerCounts) {
   EXPECT_THAT(text(), HasSubstr("\nkubelet_admission_rejections_total{reason=\"OutOfcpu\"} 1\n"));
 }
 
+TEST_F(MetricsTest, CountsSeveralAtOnce) {
+  EXPECT_THAT(text(), HasSubstr("\ncorehold_pins_restored_total 0\n"));
+  metrics_.counted({.name = "corehold_pins_restored_total", .more = 3});
+  metrics_.counted({.name = "corehold_pins_restored_total", .more = 2});
+  EXPECT_THAT(text(), HasSubstr("\ncorehold_pins_restored_total 5\n"));
+}
+
 TEST_F(MetricsTest, ValuesOfLabelsAreEscaped) {
   metrics_.counted({"kubelet_admission_rejections_total", {{"reason", "a\"b\\c\nd"}}});
   EXPECT_THAT(text(), HasSubstr(R"({reason="a\"b\\c\nd"} 1)"));

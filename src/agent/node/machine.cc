@@ -16,12 +16,16 @@ constexpr std::size_t kMaxListText = 65536;
 
 }  // namespace
 
-Result<CpuSet> online_cpus(const Topology& topology) {
+Result<CpuSet> online_cpus() {
   std::string text = TRY(read_file(kOnline, kMaxListText));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   const auto online = CpuSet::parse(text);
   if (!online) return wrap(kOnline, online.error());
-  return *online & topology.cpus();
+  return *online;
+}
+
+Result<CpuSet> online_cpus(const Topology& topology) {
+  return TRY(online_cpus()) & topology.cpus();
 }
 
 void keep_to(const CpuSet& cpus, const Log& log) {

@@ -10,7 +10,9 @@
 
 namespace corehold {
 
-// The CPUs of the topology that the kernel has online now.
+// The CPUs that the kernel has online now.
+Result<CpuSet> online_cpus();
+// Those of them that the topology has.
 Result<CpuSet> online_cpus(const Topology& topology);
 
 // Keeps this process, and so whatever it starts, on these CPUs; none: everywhere. What

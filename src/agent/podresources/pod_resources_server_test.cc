@@ -124,7 +124,7 @@ class PodResourcesServerTest : public testing::Test {
 
   // Asks until it is so.
   bool becomes(bool awake) {
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < 60'000; ++i) {
       bool is_awake = false;
       on_loop([&] { is_awake = server_->is_awake(); });
       if (is_awake == awake) return true;

@@ -23,9 +23,9 @@ constexpr std::array<std::string_view, std::variant_size_v<Command>> kCommandNam
     "SharedCpusApplied", "SharedCpusFailed", "Isolated",      "IsolateFailed",
     "ContainerStarted",  "StartFailed",      "TimerFired",    "Observed",
     "ObserveFailed",     "ContainerExited",  "Asked",         "Synchronized",
-    "PodRemoved"};
+    "PodRemoved",        "CgroupCreated"};
 static_assert(std::is_same_v<std::variant_alternative_t<16, Effect>, Reply>);
-static_assert(std::is_same_v<std::variant_alternative_t<24, Command>, PodRemoved>);
+static_assert(std::is_same_v<std::variant_alternative_t<25, Command>, CgroupCreated>);
 
 std::string_view kind_name(Ask::Kind kind) {
   switch (kind) {
@@ -212,6 +212,7 @@ class Fields {
     add("online", command.online.str());
   }
   void tell(const PodRemoved& command) { pod(command.uid); }
+  void tell(const CgroupCreated&) {}
 
  private:
   const NodeState& node_;

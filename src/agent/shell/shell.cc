@@ -15,6 +15,7 @@ namespace corehold {
 namespace {
 
 constexpr std::chrono::milliseconds kRemoveAgainAtLast{60'000};
+constexpr std::chrono::milliseconds kHeldAgain{20};  // a timer that is held is looked at again
 
 std::optional<Error> error_of(const Result<void>& result) {
   if (result) return std::nullopt;
@@ -239,17 +240,28 @@ void Shell::remove_later(const ContainerRef& what, std::function<void()> again) 
 }
 
 void Shell::run(const StartTimer& effect) {
-  const std::uint64_t serial = ++timer_serial_;
   timers_.erase(effect.timer);
   const auto [timer, _] = timers_.emplace(
-      effect.timer, Timer{serial, boost::asio::steady_timer(parts_.loop, effect.after)});
-  timer->second.timer.async_wait([this, key = effect.timer, serial](const auto& error) {
+      effect.timer, Timer{++timer_serial_, boost::asio::steady_timer(parts_.loop, effect.after)});
+  await(timer->first, timer->second);
+}
+
+void Shell::await(const TimerKey& key, Timer& timer) {
+  timer.timer.async_wait([this, key, serial = timer.serial](const auto& error) {
     // A timer that had expired before it was cancelled is called without an error.
     const auto found = timers_.find(key);
     if (error || found == timers_.end() || found->second.serial != serial) return;
+    if (is_held(key)) {
+      found->second.timer.expires_after(kHeldAgain);
+      return await(key, found->second);
+    }
     timers_.erase(found);
     submit(TimerFired{.timer = key});
   });
+}
+
+bool Shell::is_held(const TimerKey& key) const {
+  return key.kind == TimerKey::Kind::kDelay && parts_.are_delays_held && parts_.are_delays_held();
 }
 
 void Shell::run(const CancelTimer& effect) { timers_.erase(effect.timer); }

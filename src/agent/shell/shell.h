@@ -54,6 +54,9 @@ struct ShellParts {
   std::function<void(const CpuSet&, std::function<void(Command)>)> isolate{};
   OnViolation on_violation = OnViolation::kLog;
   std::chrono::milliseconds remove_again{1000};  // after a failure; then twice as long
+  // For tests, which look at a node within a delay for as long as they need: while this is so,
+  // scale-down delays that have passed are not over. Null: it never is.
+  std::function<bool()> are_delays_held{};
 };
 
 // Logs each container whose pod the runtime has kept and cannot read.
@@ -99,6 +102,8 @@ class Shell {
   void stored(std::vector<StoreAnswer> answers);
   void warn(const Effect& effect, const Error& error);
   void remove_later(const ContainerRef& what, std::function<void()> again);
+  void await(const TimerKey& key, Timer& timer);
+  bool is_held(const TimerKey& key) const;
 
   void run(SavePod effect) { parts_.store.add(std::move(effect)); }
   void run(ForgetPod effect) { parts_.store.add(std::move(effect)); }

@@ -60,7 +60,8 @@ class ShellTest : public Test {
                                   return cpus("0-3");
                                 },
                                 .on_violation = on_violation_,
-                                .remove_again = std::chrono::milliseconds(1)});
+                                .remove_again = std::chrono::milliseconds(1),
+                                .are_delays_held = are_delays_held_});
     }
     return *shell_;
   }
@@ -93,6 +94,7 @@ class ShellTest : public Test {
   std::optional<Error> online_error_{};
   std::function<std::vector<std::string>(const NodeState&)> violations_;
   OnViolation on_violation_ = OnViolation::kLog;
+  std::function<bool()> are_delays_held_;
   std::optional<Shell> shell_;
 };
 
@@ -275,11 +277,12 @@ TEST_F(ShellTest, RemovesAContainerUntilItIsGone) {
   script_["DeletePod"] = {RemoveContainer{{"u1", "main"}}};
   runtime_.failure = Error{Code::kIo, "its cgroup is still in use"};
   shell().submit(DeletePod{.uid = "u1"});
-  loop_.run_for(std::chrono::milliseconds(2));
+  const auto asked = [this] { return std::count(diary_.begin(), diary_.end(), "remove main"); };
+  while (asked() < 2) loop_.run_one();
   runtime_.failure.reset();
   loop_.restart();
   loop_.run();
-  EXPECT_GE(std::count(diary_.begin(), diary_.end(), "remove main"), 2);
+  EXPECT_GE(asked(), 3);
   EXPECT_EQ(diary_.back(), "remove main");
 }
 
@@ -339,6 +342,48 @@ TEST_F(ShellTest, NeverFiresACancelledTimerEvenIfItHadExpired) {
   loop_.run();
   ASSERT_EQ(commands_.size(), 2U);
   EXPECT_EQ(last<TimerFired>().timer, other);
+}
+
+// Whether delays are held is asked when one has passed, and again as long as they are.
+TEST_F(ShellTest, FiresTheTimerOfADelayWhenDelaysAreNoLongerHeld) {
+  const TimerKey key{.kind = TimerKey::Kind::kDelay, .about = kMain};
+  int asked = 0;
+  are_delays_held_ = [&] {
+    EXPECT_EQ(commands_.size(), 1U);
+    return ++asked < 3;
+  };
+  script_["CreatePod"] = {StartTimer{.timer = key, .after = 0ms}};
+  shell().submit(CreatePod{});
+  loop_.run();
+  EXPECT_EQ(asked, 3);
+  ASSERT_EQ(commands_.size(), 2U);
+  EXPECT_EQ(last<TimerFired>().timer, key);
+}
+
+TEST_F(ShellTest, HoldsNoTimersButThoseOfDelays) {
+  const TimerKey key{.kind = TimerKey::Kind::kRetry, .about = kMain};
+  are_delays_held_ = [] { return true; };
+  script_["CreatePod"] = {StartTimer{.timer = key, .after = 0ms}};
+  shell().submit(CreatePod{});
+  loop_.run();
+  ASSERT_EQ(commands_.size(), 2U);
+  EXPECT_EQ(last<TimerFired>().timer, key);
+}
+
+TEST_F(ShellTest, NeverFiresADelayThatIsCancelledWhileItIsHeld) {
+  const TimerKey key{.kind = TimerKey::Kind::kDelay, .about = kMain};
+  bool was_asked = false;
+  are_delays_held_ = [&] {
+    was_asked = true;
+    return true;
+  };
+  script_["CreatePod"] = {StartTimer{.timer = key, .after = 0ms}};
+  script_["DeletePod"] = {CancelTimer{.timer = key}};
+  shell().submit(CreatePod{});
+  while (!was_asked) loop_.run_one();
+  shell().submit(DeletePod{.uid = "u1"});
+  loop_.run();
+  EXPECT_EQ(commands_.size(), 2U);
 }
 
 TEST_F(ShellTest, LogsEachEffectBeforeItIsRun) {

@@ -61,10 +61,11 @@ ApiResult<ApiPod> prepare_new_pod(json::object body, const NewPodRequest& reques
   }
   auto made = ApiPod::take(whole.object);
   const json::object& pod = made ? made->json() : whole.object;
+  // First: what is done with a pod to find its mistakes grows with it.
+  if (const auto refused = refuse_too_long(pod)) return *refused;
   const FieldErrors errors = pod_mistakes(pod, made, rules);
   if (!errors.empty()) return errors.status("Pod", look_text(pod, {"metadata", "name"}));
   if (!made) return unreadable_pod(made.error());
-  if (const auto refused = refuse_too_long(pod)) return *refused;
   for (std::string& warning : pod_warnings(pod)) warnings.push_back(std::move(warning));
   made->set_new_status();
   if (request.writer != nullptr) made->record_writer({}, *request.writer);

@@ -311,6 +311,12 @@ TEST_F(NewPod, IsNoLongerThanAnApiServerCouldStore) {
   EXPECT_EQ(message(kMaxObjectBytes - 2000), "");
 }
 
+TEST_F(NewPod, IsRefusedForItsLengthBeforeItsMistakesAreLookedFor) {
+  with(
+      fmt::format(R"("restartPolicy":"no","workingDir":"/{}")", std::string(kMaxObjectBytes, 'x')));
+  EXPECT_EQ(http_code(refusal_), 413) << refusal_.message.substr(0, 200);
+}
+
 TEST_F(NewPod, IsNotTooLargeForItsDefaultsEither) {
   std::string body = R"({"metadata":{"name":"p"},"spec":{"containers":[{})";
   for (int i = 0; i < 9'000; ++i) body += ",{}";

@@ -222,6 +222,8 @@ ApiResult<PodChange> prepare_pod_update(const ApiPod& old, json::object next,
   next = canonical(pod_type(), next);
   auto made = ApiPod::take(next);
   const json::object& pod = made ? made->json() : next;
+  // First: what is done with a pod to find its mistakes grows with it.
+  if (const auto refused = refuse_too_long(pod, old.json())) return *refused;
   check_own_annotations(before, pod, errors);
   const json::object& old_spec = look_object_or_empty(before, {"spec"});
   const json::object& spec = look_object_or_empty(pod, {"spec"});
@@ -242,7 +244,6 @@ ApiResult<PodChange> prepare_pod_update(const ApiPod& old, json::object next,
   if (is_new_spec && errors.empty() && made) check_runnable(old.pod(), made->pod(), rules, errors);
   if (!errors.empty()) return errors.status("Pod", look_text(pod, {"metadata", "name"}));
   if (!made) return unreadable_pod(made.error());
-  if (const auto refused = refuse_too_long(pod, old.json())) return *refused;
   if (is_new_spec) {
     for (std::string& warning : pod_warnings(pod)) warnings.push_back(std::move(warning));
   }

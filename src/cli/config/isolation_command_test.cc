@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/config/isolation_command.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -7,6 +9,7 @@
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +46,10 @@ class IsolationCommand : public testing::Test {
     journal.displaced = {"task 12 (db), pinned to CPUs 3"};
     ASSERT_TRUE(replace_file(journal_path(root_), journal_text(journal)));
   }
-  void TearDown() override { fs::remove_all(root_); }
+  void TearDown() override {
+    fs::remove_all(root_);
+    fs::remove_all(root_ + "-machine");
+  }
 
   Change change(const std::string& name, const std::string& value) const {
     return {.target = {Target::Kind::kFile, root_ + "/" + name}, .before = "0-3", .value = value};
@@ -61,6 +67,20 @@ class IsolationCommand : public testing::Test {
     app.parse(arguments);
     out_ = testing::internal::GetCapturedStdout();
     err_ = testing::internal::GetCapturedStderr();
+  }
+
+  // The machine's agent is another one here: its copy of the journal is below the root.
+  std::string owner() const { return root_ + "-machine/isolation"; }
+  void release() {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    code_ = release_isolation({.root = root_, .owner = owner()});
+    out_ = testing::internal::GetCapturedStdout();
+    err_ = testing::internal::GetCapturedStderr();
+  }
+  void write_copy(std::string_view journal) {
+    fs::create_directory(root_ + "-machine");
+    ASSERT_TRUE(replace_file(owner(), fmt::format("{}\n{}", journal_path(root_), journal)));
   }
 
   std::string root_{};
@@ -89,40 +109,94 @@ TEST_F(IsolationCommand, ShowsTheSameForPrograms) {
 }
 
 TEST_F(IsolationCommand, GivesBackWhereOurValueStands) {
-  run({"release"});
+  release();
   EXPECT_EQ(code_, 0) << err_;
   EXPECT_EQ(out_, "2 values given back\n");
   EXPECT_EQ(text("ours"), "0-3");
   EXPECT_EQ(text("theirs"), "0-1");
-  run({"show"});
-  EXPECT_THAT(out_, HasSubstr("nothing of the machine is changed"));
+  EXPECT_FALSE(fs::exists(owner()));
+  EXPECT_TRUE(read_journal(journal_path(root_))->entries.empty());
 }
 
-TEST_F(IsolationCommand, TouchesNothingWhileAnAgentRuns) {
-  // The lock of this process is its own, so that another one has to hold it.
-  int ends[2] = {-1, -1};
-  ASSERT_EQ(::pipe(ends), 0);
-  const Descriptor said(ends[0]);
-  const Descriptor saying(ends[1]);
-  const pid_t holder = ::fork();
-  if (holder == 0) {
-    const auto lock = FileLock::take(root_ + "/run/lock");
-    static_cast<void>(::write(saying.get(), "x", 1));
-    while (true) ::pause();
+// Else the next agent would take the copy for what there is to give back.
+TEST_F(IsolationCommand, LeavesNoCopyOfTheJournal) {
+  write_copy(*read_kernel_file(journal_path(root_)));
+  release();
+  EXPECT_EQ(out_, "2 values given back\n") << err_;
+  EXPECT_EQ(text("ours"), "0-3");
+  EXPECT_FALSE(fs::exists(owner()));
+}
+
+TEST_F(IsolationCommand, GivesBackByTheCopyWhereTheDirectoryIsLost) {
+  // The values that the journal is about are where they were.
+  write_copy(*read_kernel_file(journal_path(root_)));
+  const std::string lost = root_;
+  root_ += "-lost";
+  fs::create_directory(lost + "-lost-machine");
+  fs::rename(lost + "-machine/isolation", owner());
+  release();
+  EXPECT_EQ(out_, "2 values given back\n") << err_;
+  EXPECT_EQ(*read_kernel_file(lost + "/ours"), "0-3");
+  EXPECT_FALSE(fs::exists(root_)) << "it is not made for that";
+  for (const auto& left : fs::directory_iterator(root_ + "-machine")) {
+    EXPECT_EQ(left.path().filename(), "agent.lock");
   }
-  char byte = 0;
-  ASSERT_EQ(::read(said.get(), &byte, 1), 1);
-  run({"release"});
-  ::kill(holder, SIGKILL);
-  ::waitpid(holder, nullptr, 0);
-  EXPECT_EQ(code_, 1);
-  EXPECT_THAT(err_, HasSubstr("an agent runs here: stop it first"));
-  EXPECT_EQ(text("ours"), "0-1");
+  fs::remove_all(root_ + "-machine");
+  root_ = lost;
+}
+
+TEST_F(IsolationCommand, GivesBackByTheCopyWhereTheJournalIsDamaged) {
+  write_copy(*read_kernel_file(journal_path(root_)));
+  ASSERT_TRUE(replace_file(journal_path(root_), "{"));
+  release();
+  EXPECT_EQ(code_, 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("isolation.json.corrupt-"));
+  EXPECT_EQ(out_, "2 values given back\n");
+  EXPECT_EQ(text("ours"), "0-3");
+}
+
+// The lock of this process is its own, so that another one has to hold it.
+class LockHolder {
+ public:
+  explicit LockHolder(const std::string& path) {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe(ends), 0);
+    const Descriptor said(ends[0]);
+    const Descriptor saying(ends[1]);
+    holder_ = ::fork();
+    if (holder_ == 0) {
+      const auto lock = FileLock::take(path);
+      static_cast<void>(::write(saying.get(), "x", 1));
+      while (true) ::pause();
+    }
+    char byte = 0;
+    EXPECT_EQ(::read(said.get(), &byte, 1), 1);
+  }
+  LockHolder(const LockHolder&) = delete;
+  LockHolder& operator=(const LockHolder&) = delete;
+  ~LockHolder() {
+    ::kill(holder_, SIGKILL);
+    ::waitpid(holder_, nullptr, 0);
+  }
+
+ private:
+  pid_t holder_ = -1;
+};
+
+TEST_F(IsolationCommand, TouchesNothingWhileAnAgentRuns) {
+  fs::create_directory(root_ + "-machine");
+  for (const std::string& lock : {root_ + "/run/lock", root_ + "-machine/agent.lock"}) {
+    const LockHolder agent(lock);
+    release();
+    EXPECT_EQ(code_, 1) << lock;
+    EXPECT_THAT(err_, HasSubstr("an agent runs here: stop it first"));
+    EXPECT_EQ(text("ours"), "0-1");
+  }
 }
 
 TEST_F(IsolationCommand, HasNothingToGiveBackWhereThereIsNoJournal) {
   fs::remove(journal_path(root_));
-  run({"release"});
+  release();
   EXPECT_EQ(code_, 0);
   EXPECT_EQ(out_, "nothing of the machine is changed\n");
 }

@@ -24,6 +24,7 @@
 #include "cli/quiet/quiet_render.h"
 #include "cli/usage.h"
 #include "kernel/kernel_facts.h"
+#include "kernel/kernel_settings.h"
 #include "kernel/machine_snapshot.h"
 #include "sys/process/container_mark.h"
 
@@ -44,6 +45,8 @@ constexpr const char* kQuietFooter =
     "  partition              annotation corehold.dev/quiet: partition of the pod\n"
     "  full-pcpus-only        option of the policy: whole cores\n"
     "  nothing                it belongs to the CPU\n"
+    "\n"
+    "ADVICE names settings of the machine that cost time. Corehold does not write them.\n"
     "\n"
     "Examples:\n"
     "  corehold quiet                      the CPUs that are held, for 5 seconds\n"
@@ -176,6 +179,7 @@ int run_quiet(const QuietArguments& arguments) {
   if (!kernel) return fail(kernel.error());
   auto target = target_of(arguments, *chosen, kernel->online);
   if (!target) return fail_usage(target.error(), "quiet");
+  auto settings = read_kernel_settings(target->cpus);
   const auto before = read_machine();
   if (!before) return fail(before.error());
   std::this_thread::sleep_for(std::chrono::seconds(arguments.seconds));
@@ -185,6 +189,7 @@ int run_quiet(const QuietArguments& arguments) {
   const QuietReport report = quiet_report({.cpus = target->cpus,
                                            .holders = std::move(target->holders.all),
                                            .kernel = *std::move(kernel),
+                                           .settings = std::move(settings),
                                            .self = ::getpid()},
                                           *before, *after);
   if (arguments.format == "json") return answer(json_text(quiet_json(report)));

@@ -99,6 +99,16 @@ json::object cpu_json(const QuietReport& report, const CpuQuiet& cpu) {
   return row;
 }
 
+json::object advice_json(const QuietAdvice& advice) {
+  json::object row{{"setting", advice.setting}};
+  if (!advice.cpus.empty()) row["cpus"] = advice.cpus.str();
+  row["now"] = advice.now;
+  row["advised"] = advice.advised;
+  row["why"] = advice.why;
+  row["files"] = json::value_from(advice.files);
+  return row;
+}
+
 }  // namespace
 
 json::object quiet_json(const QuietReport& report) {
@@ -117,9 +127,12 @@ json::object quiet_json(const QuietReport& report) {
   for (const ForeignInterrupt& foreign : report.interrupts) {
     interrupts.push_back(interrupt_json(foreign));
   }
+  json::array advice;
+  for (const QuietAdvice& item : report.advice) advice.push_back(advice_json(item));
   document["cpus"] = std::move(cpus);
   document["tasks"] = std::move(tasks);
   document["interrupts"] = std::move(interrupts);
+  document["advice"] = std::move(advice);
   return document;
 }
 

@@ -298,6 +298,26 @@ std::vector<QuietLine> who_did(const QuietReport& report) {
   return lines;
 }
 
+std::string setting_text(const QuietAdvice& advice) {
+  if (advice.cpus.empty()) return advice.setting;
+  const std::string list = list_of(advice.cpus);
+  const bool is_count = list.ends_with("CPUs");
+  const char* const before = is_count ? "" : advice.cpus.size() == 1 ? "CPU " : "CPUs ";
+  return fmt::format("{}, {}{}", advice.setting, before, list);
+}
+
+// "" where nothing is advised.
+std::string advice_text(const std::vector<QuietAdvice>& advice) {
+  if (advice.empty()) return "";
+  constexpr std::size_t kMaxValue = 12;  // "conservative"; the values are the kernel's words
+  std::vector<Row> rows{{"SETTING", "NOW", "ADVISED", "WHY"}};
+  for (const QuietAdvice& item : advice) {
+    rows.push_back(
+        {setting_text(item), cut(on_one_line(item.now), kMaxValue), item.advised, item.why});
+  }
+  return "\nADVICE\n" + align(rows, 4);
+}
+
 std::string busy_text(const CpuTime& spent) {
   const std::uint64_t busy = spent.user + spent.system + spent.irq + spent.softirq + spent.steal;
   const std::uint64_t all = busy + spent.idle;
@@ -353,8 +373,10 @@ std::string render_quiet_table(const QuietReport& report, const std::string& hol
   if (!may.empty()) text += "\n" + table_of({"WHO MAY RUN", "CPUS", "REMOVED BY", "COUNT"}, may);
   const std::vector<QuietLine> did = who_did(report);
   const std::string header = fmt::format("WHO DID, IN {:.1f} s", seconds);
-  if (did.empty()) return text + "\n" + header + ": nobody\n";
-  return text + "\n" + table_of({header, "CPUS", "REMOVED BY", "RAN"}, did);
+  text += "\n";
+  text +=
+      did.empty() ? header + ": nobody\n" : table_of({header, "CPUS", "REMOVED BY", "RAN"}, did);
+  return text + advice_text(report.advice);
 }
 
 }  // namespace corehold

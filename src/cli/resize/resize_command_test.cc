@@ -2,6 +2,7 @@
 //
 // resize against an agent that keeps one pod, patches it as the real one does and then takes
 // the turns that a test gives it, one for every look at the pod.
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,6 @@
 #include "cli/client/client_testing.h"
 #include "cli/resize/live_line.h"
 #include "cli/testing.h"
-#include "sys/clock.h"
 
 namespace corehold {
 namespace {
@@ -41,6 +41,8 @@ spec:
     command: [web]
     resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {memory: 2Gi}}
 )";
+
+constexpr std::chrono::hours kSomeDay{500'000};
 
 struct Turn {
   std::string reason{};  // of PodResizePending; "": there is none
@@ -84,7 +86,12 @@ FakeAgent::Handler taking(std::vector<Turn> turns, const std::string& manifest =
         map.containers[0].assigned = *CpuSet::parse("2-5");
         map.containers[0].pending = *CpuSet::parse("2-3");
         const std::chrono::milliseconds left(turns[at].left);
-        if (left.count() > 0) map.containers[0].pending_until = wall_now() + left;
+        if (left.count() > 0) {
+          map.containers[0].pending_for = left;
+          // All that is left of one delay is within the same second.
+          map.containers[0].pending_until =
+              kSomeDay + std::chrono::ceil<std::chrono::seconds>(left);
+        }
       }
       return exchange->answer(ok(to_json(map)));
     }
@@ -265,6 +272,21 @@ TEST(Resize, GivesUpWhenTheTimeIsOver) {
   EXPECT_NE(outcome.text.find("corehold: pod default/web is not resized after 1s: Deferred: held "
                               "by default/b; it stays asked for\n"),
             std::string::npos)
+      << outcome.text;
+}
+
+TEST(Resize, GivesUpOnAnAgentThatHangsWhenTheTimeIsOver) {
+  const FakeAgent agent([take = taking({{}}), kept = std::vector<HttpExchangePtr>{},
+                         has_asked = false](const HttpExchangePtr& exchange) mutable {
+    if (has_asked) return kept.push_back(exchange);
+    has_asked = exchange->request().method == "PATCH";
+    take(exchange);
+  });
+  const Outcome outcome = resize(agent, "web --cpu 4 --wait --timeout 1");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(
+      outcome.text.ends_with("corehold: pod default/web is not resized after 1s: the agent "
+                             "does not answer; it stays asked for\n"))
       << outcome.text;
 }
 

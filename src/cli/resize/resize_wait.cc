@@ -32,6 +32,8 @@ constexpr milliseconds kLongestPause{200};
 constexpr milliseconds kCountdownPause{100};
 // What is in progress for longer is worth a word.
 constexpr milliseconds kWatchPatience{1000};
+// An agent that is there is given so much time to answer, even if that of --timeout is over.
+constexpr milliseconds kLeastPatience{1000};
 // How long an agent may be away when there is no --timeout.
 constexpr milliseconds kMostAway{60'000};
 // Two ends of a delay that are further apart are of two delays.
@@ -46,7 +48,8 @@ bool is_meant(const CpuHolder& holder, const AskedResize& resize) {
 // What is about to leave, and when.
 struct Countdown {
   std::string leaving{};  // by container, to be compared
-  milliseconds ends{};    // the last of them; by the wall clock here
+  // The last of them; by the agent's wall clock, so that a late answer is one of the same delay.
+  milliseconds ends{};
 
   bool is_same(const Countdown& other) const {
     const milliseconds apart = ends > other.ends ? ends - other.ends : other.ends - ends;
@@ -62,7 +65,7 @@ std::optional<Countdown> countdown_of(const CpuMap& map, const AskedResize& resi
     if (!left || !is_meant(holder, resize)) continue;
     if (!found) found.emplace();
     found->leaving += fmt::format("{} {};", holder.container, holder.leaving().str());
-    found->ends = std::max(found->ends, now + *left);
+    found->ends = std::max(found->ends, holder.pending_until);
   }
   return found;
 }
@@ -84,7 +87,7 @@ class Waiting {
     const milliseconds began = steady_now();
     milliseconds pause{5};
     for (;;) {
-      const auto now = look();
+      const auto now = look(patience(timeout, steady_now() - began));
       if (now && now->is_over()) return finish(*now);
       if (now) {
         come_back();
@@ -105,9 +108,16 @@ class Waiting {
   }
 
  private:
-  Result<ResizeProgress> look() const {
+  static milliseconds patience(seconds timeout, milliseconds waited) {
+    const milliseconds usual = HttpQuestion{}.patience;
+    if (timeout.count() == 0) return usual;
+    return std::min(usual, std::max(kLeastPatience, milliseconds(timeout) - waited));
+  }
+
+  Result<ResizeProgress> look(milliseconds patience) const {
     const ApiAnswer answer =
-        TRY(client_.ask({.target = pods_target(resize_.pod.namespace_name, resize_.pod.name)}));
+        TRY(client_.ask({.target = pods_target(resize_.pod.namespace_name, resize_.pod.name),
+                         .patience = patience}));
     if (answer.failure && answer.failure->reason == StatusReason::kNotFound) {
       return ResizeProgress{.stage = Stage::kEnded};
     }

@@ -159,6 +159,19 @@ void end_asking(PlacingTurn& turn, const ContainerRef& ref, PlacedContainer& sta
   turn.touch(ref, state);
 }
 
+bool is_partition_asked(const PlacedContainer& state) {
+  return state.asked_limits && state.asked_limits->partition == CpuPartition::kIsolated;
+}
+
+// The container is where it belongs, on a plain cpuset. Asked again the kernel would refuse again:
+// whatever is in the way is another cgroup's. So the partition is asked for when the container is
+// set for another reason.
+void go_without_partition(PlacingTurn& turn, PlacedContainer& state, const CpusetFailed& refusal) {
+  on_cpuset_applied(turn, {.container = refusal.container, .cpus = refusal.cpus});
+  state.is_partition_refused = true;
+  turn.warn(refusal.container, "FailedPartition", refusal.error.message);
+}
+
 }  // namespace
 
 void on_cpuset_applied(PlacingTurn& turn, const CpusetApplied& command) {
@@ -170,6 +183,7 @@ void on_cpuset_applied(PlacingTurn& turn, const CpusetApplied& command) {
     put(turn, ref, *state, command.cpus);
   }
   clear_resize_error(turn.placing.pods.at(ref.pod), ref.container);
+  state->is_partition_refused = false;
   state->limits = std::exchange(state->asked_limits, std::nullopt);
   state->strayed.reset();
   state->setting.succeed();
@@ -180,6 +194,9 @@ void on_cpuset_failed(PlacingTurn& turn, const CpusetFailed& command) {
   const ContainerRef& ref = command.container;
   PlacedContainer* state = asked_for(turn, ref, command.cpus);
   if (state == nullptr) return;
+  if (command.error.code == Code::kUnsupported && is_partition_asked(*state)) {
+    return go_without_partition(turn, *state, command);
+  }
   const bool is_placed = command.error.code == Code::kConflict;
   if (is_placed && restarts_for_memory(turn, ref)) {
     return on_cpuset_applied(turn, {.container = ref, .cpus = command.cpus});
@@ -196,16 +213,11 @@ void on_cpuset_failed(PlacingTurn& turn, const CpusetFailed& command) {
     state->shares_confirmed |= turn.placing.pool.set_alone.contains(ref);
     state->is_in_pool = false;
   }
-  const CpuPartition asked_partition =
-      state->asked_limits ? state->asked_limits->partition : CpuPartition::kNone;
   state->asked_limits.reset();
   state->limits.reset();
   end_asking(turn, ref, *state);
   if (is_placed) {
     report_resize_error(turn, ref, command.error.message);
-    if (asked_partition == CpuPartition::kIsolated) {
-      turn.warn(ref, "FailedPartition", command.error.message);
-    }
   } else {
     const std::string message =
         fmt::format("cannot set the CPUs of container {} to {}: {}", ref.container,

@@ -10,10 +10,12 @@
 namespace corehold {
 namespace {
 
+constexpr const char* kIsolated = "isolated";
+
 // Whether the CPUs of the container were made a partition and are none any more.
 bool has_lost_partition(const PlacedContainer& state, const SeenContainer& seen) {
-  return state.limits && state.limits->partition == CpuPartition::kIsolated && seen.partition &&
-         *seen.partition != "isolated";
+  return state.limits && state.limits->partition == CpuPartition::kIsolated &&
+         !state.is_partition_refused && seen.partition && *seen.partition != kIsolated;
 }
 
 // Whether the kernel lets the container run where it was put.
@@ -35,8 +37,8 @@ void report_drift(PlacingTurn& turn, const ContainerRef& ref, PlacedContainer& s
     turn.warn(
         ref, "PartitionLost",
         fmt::format("container {} has lost its isolated partition of CPUs {}, the kernel says "
-                    "\"{}\": another cgroup may have been given these CPUs; it is made one "
-                    "again",
+                    "\"{}\": another cgroup may have been given these CPUs; it is tried once "
+                    "to make it one again",
                     ref.container, confirmed_cpus(turn.placing, state).str(), *seen.partition));
     return;
   }
@@ -124,6 +126,8 @@ void check_drift(PlacingTurn& turn, const SeenContainer& seen, std::uint64_t sin
   const ContainerRef& ref = seen.container;
   PlacedContainer& state = *find_container(turn.placing, ref);
   if (state.is_in_pool && !is_pool_news(turn.placing.pool, since)) return;
+  // The kernel itself makes a partition valid again when nothing is in its way any more.
+  if (seen.partition == kIsolated) state.is_partition_refused = false;
   if (state.strayed || is_in_place(turn, ref, state, seen)) return;
   report_drift(turn, ref, state, seen);
 }
@@ -141,6 +145,7 @@ void take_in(PlacingTurn& turn, const SeenContainer& seen) {
   state.shares_confirmed = true;
   state.asked.reset();
   state.setting.drop();
+  state.is_partition_refused = false;
   placing.pool.set_alone.erase(seen.container);
   // Its cpuset may name offline CPUs as well; that cannot be seen.
   const CpuSet possible = seen.cpus | placing.offline;

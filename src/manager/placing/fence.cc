@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "manager/placing/facts.h"
 
 namespace corehold {
 namespace {
@@ -33,18 +37,69 @@ void tell_leftovers(PlacingTurn& turn, const CpuSet& held, std::vector<Leftover>
   }
 }
 
-// Tasks whose pin cannot be kept are named once for as long as it stays so.
-void tell_displaced(PlacingTurn& turn, const CpuSet& held, const std::vector<std::string>& tasks) {
+const std::string& name_of(const std::string& task) { return task; }
+const std::string& name_of(const Leftover& leftover) { return leftover.what; }
+
+// Those of `now` that were not there before, by name. Anybody can make many tasks: not each with
+// each.
+template <typename Item>
+std::vector<Item> newcomers(const std::vector<Item>& now, const std::vector<Item>& before) {
+  std::set<std::string_view> known;
+  for (const Item& item : before) known.insert(name_of(item));
+  std::vector<Item> fresh;
+  std::copy_if(now.begin(), now.end(), std::back_inserter(fresh),
+               [&](const Item& item) { return !known.contains(name_of(item)); });
+  return fresh;
+}
+
+// Takes out what the kernel moves for nobody.
+std::vector<Leftover> take_by_nature(std::vector<Leftover>& leftovers) {
+  const auto first = std::stable_partition(
+      leftovers.begin(), leftovers.end(),
+      [](const Leftover& each) { return each.stays == Leftover::Stays::kForNow; });
+  std::vector<Leftover> taken(first, leftovers.end());
+  leftovers.erase(first, leftovers.end());
+  return taken;
+}
+
+// That is how this machine is, and no warning; named once for as long as it stays so.
+void tell_by_nature(PlacingTurn& turn, const CpuSet& held, const std::vector<Leftover>& leftovers) {
   FenceState& fence = turn.placing.fence;
-  std::vector<std::string> fresh;
-  std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(fresh), [&](const auto& task) {
-    return std::find(fence.displaced.begin(), fence.displaced.end(), task) == fence.displaced.end();
-  });
+  const auto fresh = newcomers(leftovers, fence.by_nature);
+  fence.by_nature = leftovers;
+  if (fresh.empty()) return;
+  turn.note({}, "NotMovable",
+            fmt::format("come to CPUs {} all the same: {}", held.str(), leftovers_text(fresh)));
+}
+
+// The containers that hold some of these CPUs and have still to be put there.
+std::vector<ContainerRef> waiting_for(PlacingState& placing, const CpuSet& cpus) {
+  std::vector<ContainerRef> waiting;
+  for (const auto& [uid, containers] : placing.durable.pods) {
+    for (const auto& [name, holding] : containers) {
+      const PlacedContainer* state = find_container(placing, {uid, name});
+      if (state == nullptr) continue;
+      const CpuSet missing = holding.assigned - confirmed_cpus(placing, *state);
+      if (missing.intersects(cpus)) waiting.push_back({uid, name});
+    }
+  }
+  return waiting;
+}
+
+// Tasks whose pin cannot be kept are named once for as long as it stays so: to the containers that
+// wait for CPUs which are `added` to the fence, and to the node where none does.
+void tell_displaced(PlacingTurn& turn, const CpuSet& held, const CpuSet& added,
+                    const std::vector<std::string>& tasks) {
+  FenceState& fence = turn.placing.fence;
+  std::vector<std::string> fresh = newcomers(tasks, fence.displaced);
   fence.displaced = tasks;
   if (fresh.empty()) return;
-  turn.warn({}, "TasksDisplaced",
-            fmt::format("run elsewhere until CPUs {} are given back: {}", held.str(),
-                        named(std::move(fresh))));
+  const auto text = [names = named(std::move(fresh))](const CpuSet& cpus) {
+    return fmt::format("run elsewhere until CPUs {} are given back: {}", cpus.str(), names);
+  };
+  const std::vector<ContainerRef> waiting = waiting_for(turn.placing, added);
+  if (waiting.empty()) turn.warn({}, "TasksDisplaced", text(held));
+  for (const ContainerRef& ref : waiting) turn.warn(ref, "TasksDisplaced", text(added));
 }
 
 void answered(PlacingTurn& turn, const CpuSet& held) {
@@ -97,17 +152,27 @@ void settle_fence(PlacingTurn& turn) {
 
 void recheck_fence(PlacingTurn& turn) {
   FenceState& fence = turn.placing.fence;
-  if (!turn.rules.fences || !fence.confirmed) return;
-  if (!fence.confirmed->empty() || !fence.leftovers.empty()) fence.is_due = true;
+  if (!turn.rules.fences) return;
+  const auto keeps_away = [](const std::optional<CpuSet>& held) { return held && !held->empty(); };
+  // What is being done may have looked before.
+  const bool is_fenced = keeps_away(fence.confirmed) || keeps_away(fence.asked);
+  if (is_fenced || !fence.leftovers.empty()) fence.is_due = true;
 }
 
 void on_isolated(PlacingTurn& turn, const Isolated& command) {
   FenceState& fence = turn.placing.fence;
+  if (command.pins_restored > 0) {
+    turn.emit(CountMetric{.name = "corehold_pins_restored_total", .more = command.pins_restored});
+  }
   if (fence.asked != command.held) return;
+  const CpuSet added = command.held - fence.confirmed.value_or(CpuSet{});
   answered(turn, command.held);
   fence.setting.succeed();
-  tell_leftovers(turn, command.held, command.leftovers);
-  tell_displaced(turn, command.held, command.displaced);
+  std::vector<Leftover> leftovers = command.leftovers;
+  const std::vector<Leftover> by_nature = take_by_nature(leftovers);
+  tell_leftovers(turn, command.held, std::move(leftovers));
+  tell_by_nature(turn, command.held, by_nature);
+  tell_displaced(turn, command.held, added, command.displaced);
 }
 
 void on_isolate_failed(PlacingTurn& turn, const IsolateFailed& command) {

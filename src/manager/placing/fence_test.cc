@@ -32,6 +32,13 @@ class FencedNode : public testing::Test {
   static Pod exclusive(const std::string& name, int cpus = 2) {
     return pod_of(name, {"main cpu=" + std::to_string(cpus) + " memory=1Gi"});
   }
+  // The events about tasks that had to go, since the last look at events.
+  std::vector<std::string> displaced() {
+    std::vector<std::string> events = node_.take_events();
+    std::erase_if(events,
+                  [](const std::string& event) { return !event.starts_with("TasksDisplaced"); });
+    return events;
+  }
   CheckpointSaved saved() { return {.revision = node_.node().placing.revision}; }
   const FenceState& fence() { return node_.node().placing.fence; }
 
@@ -113,7 +120,8 @@ TEST_F(FencedNode, NamesWhatStaysOnceAndWhoseTasksHadToGo) {
                         .leftovers = {{.what = "cpuset /docker", .reason = "somebody's"}},
                         .displaced = {"task 9 (db), pinned to CPUs 2"}};
   node_.send(answer);
-  EXPECT_THAT(node_.take_events(), testing::IsSupersetOf({"CpusNotExclusive", "TasksDisplaced"}));
+  EXPECT_THAT(node_.take_events(),
+              testing::IsSupersetOf({"CpusNotExclusive", "TasksDisplaced db/main"}));
   node_.send(PodInfoWritten{.uid = "db"});
   node_.send(PodSaved{.uid = "db"});
   node_.send(ContainerStarted{.container = {"db", "main"}, .attempt = 0});
@@ -123,6 +131,96 @@ TEST_F(FencedNode, NamesWhatStaysOnceAndWhoseTasksHadToGo) {
                       .online = cpus("0-7")});
   node_.send(answer);
   EXPECT_THAT(node_.take_events(), IsEmpty());
+}
+
+TEST_F(FencedNode, NamesTasksThatHadToGoToTheContainerThatWaitsForTheCpus) {
+  node_.create(exclusive("db"));
+  node_.take_events();
+  node_.send(CreatePod{.pod = exclusive("web")});
+  node_.send(PodSaved{.uid = "web"});
+  ASSERT_THAT(node_.send(saved()), Contains("isolate 2-5"));
+  node_.send(Isolated{.held = cpus("2-5"), .displaced = {"task 9 (etl), pinned to CPUs 4"}});
+  EXPECT_THAT(displaced(), ElementsAre("TasksDisplaced web/main"));
+}
+
+TEST_F(FencedNode, NamesTasksThatHadToGoToAContainerThatGrows) {
+  node_.create(exclusive("db"));
+  node_.send(node_.wish("db", {{"main", "4"}}));
+  node_.send(PodSaved{.uid = "db"});
+  ASSERT_THAT(node_.send(saved()), Contains("isolate 2-5"));
+  node_.send(Isolated{.held = cpus("2-5"), .displaced = {"task 9 (etl), pinned to CPUs 4"}});
+  EXPECT_THAT(displaced(), ElementsAre("TasksDisplaced db/main"));
+}
+
+// A task that has come since the grant.
+TEST_F(FencedNode, NamesTasksThatHadToGoToTheNodeWhereNobodyWaits) {
+  node_.create(exclusive("db"));
+  ASSERT_THAT(node_.send(CgroupCreated{}), ElementsAre("isolate 2-3"));
+  node_.send(Isolated{.held = cpus("2-3"), .displaced = {"task 9 (etl), pinned to CPUs 2"}});
+  EXPECT_THAT(displaced(), ElementsAre("TasksDisplaced"));
+  // The next agent finds the container where it belongs.
+  node_.restart();
+  ASSERT_THAT(node_.send(CgroupCreated{}), ElementsAre("isolate 2-3"));
+  node_.send(Isolated{.held = cpus("2-3"), .displaced = {"task 9 (etl), pinned to CPUs 2"}});
+  EXPECT_THAT(displaced(), ElementsAre("TasksDisplaced"));
+}
+
+TEST_F(FencedNode, CountsThePinsThatWereGivenBack) {
+  node_.create(exclusive("db"));
+  node_.send(CgroupCreated{});
+  node_.take_counts();
+  node_.send(Isolated{.held = cpus("2-3"), .pins_restored = 3});
+  EXPECT_THAT(node_.take_counts(), ElementsAre("corehold_pins_restored_total 3"));
+  node_.send(CgroupCreated{});
+  node_.send(Isolated{.held = cpus("2-3")});
+  EXPECT_THAT(node_.take_counts(), IsEmpty());
+}
+
+TEST_F(FencedNode, IsAskedForAgainWhenSomebodyMakesACgroup) {
+  EXPECT_THAT(node_.send(CgroupCreated{}), IsEmpty());  // nothing is held
+  node_.create(exclusive("db"));
+  EXPECT_THAT(node_.send(CgroupCreated{}), ElementsAre("isolate 2-3"));
+  // What is being done may have looked before; it is done once more, and not for each cgroup.
+  EXPECT_THAT(node_.send(CgroupCreated{}), IsEmpty());
+  EXPECT_THAT(node_.send(CgroupCreated{}), IsEmpty());
+  EXPECT_THAT(node_.send(Isolated{.held = cpus("2-3")}), ElementsAre("isolate 2-3"));
+  EXPECT_THAT(node_.send(Isolated{.held = cpus("2-3")}), IsEmpty());
+}
+
+TEST_F(FencedNode, IsAskedForAgainWhenSomebodyMakesACgroupDuringTheFirstGrant) {
+  node_.send(CreatePod{.pod = exclusive("db")});
+  node_.send(PodSaved{.uid = "db"});
+  ASSERT_THAT(node_.send(saved()), Contains("isolate 2-3"));
+  EXPECT_THAT(node_.send(CgroupCreated{}), IsEmpty());
+  EXPECT_THAT(node_.send(Isolated{.held = cpus("2-3")}), Contains("isolate 2-3"));
+}
+
+TEST_F(FencedNode, ThatHasFailedWaitsForItsNextTryWhenSomebodyMakesACgroup) {
+  node_.create(exclusive("db"));
+  node_.send(CgroupCreated{});
+  node_.send(IsolateFailed{.held = cpus("2-3"), .error = {Code::kIo, "write x: EACCES"}});
+  EXPECT_THAT(node_.send(CgroupCreated{}), IsEmpty());
+}
+
+TEST_F(FencedNode, IsThereAlsoWhereTheKernelLetsNobodyMoveAnInterrupt) {
+  node_.send(CreatePod{.pod = exclusive("db")});
+  node_.send(PodSaved{.uid = "db"});
+  node_.send(saved());
+  const Leftover managed{.stays = Leftover::Stays::kByNature, .what = "interrupt 24 (nvme0q1)"};
+  node_.send(Isolated{.held = cpus("2-3"), .leftovers = {managed}});
+  EXPECT_THAT(fence().leftovers, IsEmpty());
+  EXPECT_THAT(fence().by_nature, testing::ElementsAre(managed));
+  EXPECT_THAT(node_.take_events(),
+              testing::AllOf(Contains("NotMovable"), Not(Contains("CpusNotExclusive"))));
+  // With other CPUs held the advice is another, and the interrupt the same.
+  node_.send(CreatePod{.pod = exclusive("web")});
+  node_.send(PodSaved{.uid = "web"});
+  node_.send(saved());
+  node_.send(Isolated{.held = cpus("2-5"),
+                      .leftovers = {{.stays = Leftover::Stays::kByNature,
+                                     .what = "interrupt 24 (nvme0q1)",
+                                     .advice = "boot with isolcpus=managed_irq,2-5"}}});
+  EXPECT_THAT(node_.take_events(), Not(Contains("NotMovable")));
 }
 
 TEST_F(FencedNode, IsAskedForAgainByTheNextAgent) {
@@ -158,6 +256,7 @@ TEST(OpenNode, AsksForNoFence) {
   TestNode node(machine("1s4c2t"), {.reserved = cpus("0"), .reserved_count = 1});
   EXPECT_THAT(node.create(pod_of("db", {"main cpu=2 memory=1Gi"})),
               Not(Contains(HasSubstr("isolate"))));
+  EXPECT_THAT(node.send(CgroupCreated{}), IsEmpty());
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ void take(PlacingTurn& turn, const ContainerGone& command) {
   state->asked.reset();
   state->limits.reset();
   state->asked_limits.reset();
+  state->is_partition_refused = false;
   state->strayed.reset();
   state->setting.drop();
   state->taking.own.clear();

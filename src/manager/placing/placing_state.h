@@ -86,6 +86,9 @@ struct PlacedContainer {
   // What else the runtime has been told; no value: that is not certain, and it will be told again.
   std::optional<Limits> limits{};
   std::optional<Limits> asked_limits{};
+  // The kernel has made no partition of its CPUs when they were last set: it has a plain cpuset
+  // until they are set again.
+  bool is_partition_refused = false;
   // While a resize of the container is under way: the resources that it is run with.
   std::optional<Resources> actual{};
   std::optional<ShrinkState> shrink{};
@@ -198,8 +201,9 @@ struct FenceState {
   std::optional<CpuSet> confirmed{};
   std::optional<CpuSet> asked{};  // what is being done
   Attempt setting{};
-  bool is_due = false;  // has to be asked for again, for what may have come since
-  std::vector<Leftover> leftovers{};
+  bool is_due = false;                // has to be asked for again, for what may have come since
+  std::vector<Leftover> leftovers{};  // what could be kept away and is not
+  std::vector<Leftover> by_nature{};  // what the kernel moves for nobody
   std::vector<std::string> displaced{};
 
   bool operator==(const FenceState&) const = default;

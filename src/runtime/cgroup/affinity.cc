@@ -10,12 +10,13 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "runtime/cgroup/cgroup_directory.h"
 #include "runtime/cgroup/process_tree.h"
 #include "sys/file/file.h"
 #include "sys/file/kernel_file.h"
-#include "sys/process/container_mark.h"
+#include "sys/process/mark_reader.h"
 #include "sys/process/process.h"
 
 namespace corehold {
@@ -82,27 +83,53 @@ Result<std::size_t> correct(const std::vector<pid_t>& processes, const CpuSet& c
   return wrong;
 }
 
-std::set<pid_t> marked(std::string_view with) {
-  std::set<pid_t> found;
-  if (with.empty()) return found;
-  for (const pid_t pid : all_processes()) {
-    if (mark_of(pid) == with) found.insert(pid);
+struct Members {
+  std::set<pid_t> pids{};
+  std::vector<pid_t> unread{};  // they may be as well: MarkReader
+};
+
+Members marked(const MarkReader& reader, std::string_view with) {
+  Members members;
+  if (with.empty()) return members;
+  MarkReader::Marks marks = reader.read(all_processes());
+  for (const auto& [pid, mark] : marks.found) {
+    if (mark == with) members.pids.insert(pid);
   }
-  return found;
+  members.unread = std::move(marks.unread);
+  return members;
 }
 
-std::vector<pid_t> process_tree(const ContainerProcesses& container) {
-  return process_tree_of(container, [](const Neighbour& neighbour) -> Result<std::set<pid_t>> {
-    return marked(neighbour.mark);
+std::vector<pid_t> process_tree(const MarkReader& reader, const ContainerProcesses& container) {
+  return process_tree_of(container, [&](const Neighbour& neighbour) -> Result<std::set<pid_t>> {
+    return marked(reader, neighbour.mark).pids;
   });
 }
 
+Members members_of(const MarkReader& reader, const ContainerProcesses& container) {
+  Members members = marked(reader, container.mark);
+  members.pids.erase(container.supervisor);
+  for (const pid_t pid : process_tree(reader, container)) members.pids.insert(pid);
+  std::erase_if(members.unread, [&](pid_t pid) {
+    return pid == container.supervisor || members.pids.contains(pid) || has_ended(pid);
+  });
+  return members;
+}
+
+// Nobody is given the CPUs of a container of which something may be left.
+Error cannot_tell(const std::vector<pid_t>& unread) {
+  return {Code::kIo, fmt::format("whether it has ended cannot be told, because the kernel does not "
+                                 "read the memory of {} {}; end them: kill -KILL {}",
+                                 unread.size() == 1 ? "process" : "processes",
+                                 fmt::join(unread, ", "), fmt::join(unread, " "))};
+}
+
 // On record first, for processes that start meanwhile.
-Result<void> set_affinities(const ContainerProcesses& container, const CpuSet& cpus) {
+Result<void> set_affinities(const MarkReader& reader, const ContainerProcesses& container,
+                            const CpuSet& cpus) {
   TRY(replace_file(record_of(container), cpus.str()));
   if (cpus.empty() || container.supervisor <= 0) return {};
   for (int tries = 0; tries < kTries; ++tries) {
-    if (TRY(correct(process_tree(container), cpus)) == 0) return {};
+    if (TRY(correct(process_tree(reader, container), cpus)) == 0) return {};
   }
   return Error{Code::kIo, "its threads change their affinity faster than it can be set"};
 }
@@ -133,8 +160,9 @@ Result<void> Affinity::confine(const ContainerProcesses& container,
 }
 
 Result<void> Affinity::set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const {
-  const auto set = write_newest(
-      container, cpus, [&](const CpuSet& newest) { return set_affinities(container, newest); });
+  const auto set = write_newest(container, cpus, [&](const CpuSet& newest) {
+    return set_affinities(marks_, container, newest);
+  });
   return set ? set : wrap(setting_cpus(container.ref, cpus), set.error());
 }
 
@@ -156,7 +184,7 @@ Result<KernelView> Affinity::look(const ContainerProcesses& container) const {
   const CpuSet cpus = asked_for(container);
   KernelView view{.cpus = cpus};
   if (container.supervisor <= 0) return view;
-  for (const pid_t process : process_tree(container)) {
+  for (const pid_t process : process_tree(marks_, container)) {
     for (const pid_t thread : threads_of(process)) {
       if (has_thread_ended(thread)) continue;
       const CpuSet now = affinity_of(thread);
@@ -171,21 +199,23 @@ Result<KernelView> Affinity::look(const ContainerProcesses& container) const {
 }
 
 Result<std::set<pid_t>> Affinity::processes(const ContainerProcesses& container) const {
-  auto members = marked(container.mark);
-  members.erase(container.supervisor);
-  for (const pid_t pid : process_tree(container)) members.insert(pid);
-  return members;
+  Members members = members_of(marks_, container);
+  if (members.pids.empty() && !members.unread.empty()) return cannot_tell(members.unread);
+  return std::move(members.pids);
 }
 
-// Of pods: the processes of `corehold run` are found by their clients.
+// Of pods: commands of `corehold run` are found by marked_containers(). A process that cannot be
+// read is passed over: its monitor finds it, and whoever can make it hang could keep the agent from
+// starting.
 Result<std::vector<LiveContainer>> Affinity::unknown(const std::set<std::string>& known,
                                                      EmptyCgroups /*empty*/) const {
   std::map<std::string, LiveContainer> found;
-  for (const pid_t pid : all_processes()) {
-    const auto mark = mark_of(pid);
-    if (!mark || mark->starts_with("run/") || known.contains(*mark)) continue;
-    if (pid == ::getpid() || has_ended(pid) || !is_of_own_user(pid)) continue;
-    LiveContainer& container = found[*mark];
+  std::vector<pid_t> own = all_processes();
+  std::erase_if(own, [](pid_t pid) { return !is_of_own_user(pid); });
+  for (const auto& [pid, mark] : marks_.read(own).found) {
+    if (mark.starts_with("run/") || known.contains(mark)) continue;
+    if (pid == ::getpid() || has_ended(pid)) continue;
+    LiveContainer& container = found[mark];
     container.pids.push_back(pid);
     container.cpus |= cpus_of_process(pid);
   }
@@ -196,7 +226,14 @@ Result<std::vector<LiveContainer>> Affinity::unknown(const std::set<std::string>
 }
 
 Result<std::size_t> Affinity::kill(const ContainerProcesses& container) const {
-  return kill_members([&] { return processes(container); });
+  std::vector<pid_t> unread;
+  const std::size_t left = TRY(kill_members([&]() -> Result<std::set<pid_t>> {
+    Members members = members_of(marks_, container);
+    unread = std::move(members.unread);
+    return std::move(members.pids);
+  }));
+  if (left == 0 && !unread.empty()) return cannot_tell(unread);
+  return left;
 }
 
 Result<bool> Affinity::remove(const ContainerProcesses& /*container*/) const { return true; }

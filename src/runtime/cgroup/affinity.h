@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/cgroup/confinement.h"
+#include "sys/process/mark_reader.h"
 
 namespace corehold {
 
@@ -31,6 +32,7 @@ class Affinity : public Confinement {
 
  private:
   std::string reason_;
+  MarkReader marks_{};
 };
 
 }  // namespace corehold

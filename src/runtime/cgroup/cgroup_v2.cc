@@ -242,11 +242,18 @@ Result<void> CgroupV2::confine(const ContainerProcesses& container,
   TRY(bring_back(container));
   // Last: CPUs are kept apart whatever becomes of these.
   const auto parted = join_partition(container, placement);
-  if (!parted) return wrap(setting_cpus(container.ref, placement.cpus), parted.error());
-  if (!places_.has_memory) return {};
-  const auto limited = set_memory(container, placement.limits.memory_limit);
-  if (limited) return {};
-  return wrap(setting_memory(container.ref, placement.limits.memory_limit), limited.error());
+  const bool is_plain = !parted && parted.error().code == Code::kUnsupported;
+  if (!parted && !is_plain) {
+    return wrap(setting_cpus(container.ref, placement.cpus), parted.error());
+  }
+  if (places_.has_memory) {
+    const auto limited = set_memory(container, placement.limits.memory_limit);
+    if (!limited) {
+      return wrap(setting_memory(container.ref, placement.limits.memory_limit), limited.error());
+    }
+  }
+  if (is_plain) return wrap(setting_cpus(container.ref, placement.cpus), parted.error());
+  return {};
 }
 
 Result<void> CgroupV2::leave_partition(const ContainerProcesses& container,
@@ -259,7 +266,7 @@ Result<void> CgroupV2::leave_partition(const ContainerProcesses& container,
   // The CPUs of a partition that is valid change together with what is exclusive.
   auto set = set_partition(places_.mount, own, placement.cpus);
   // Invalid: it is tried again at the end, and the CPUs are set as those of any other cgroup.
-  if (!set && set.error().code == Code::kConflict) return {};
+  if (!set && set.error().code == Code::kUnsupported) return {};
   return set;
 }
 
@@ -267,8 +274,10 @@ Result<void> CgroupV2::join_partition(const ContainerProcesses& container,
                                       const Placement& placement) const {
   if (placement.limits.partition != CpuPartition::kIsolated || placement.cpus.empty()) return {};
   const std::scoped_lock held(levels_);
-  TRY(set_partition(places_.mount, path_of(container.cgroup), placement.cpus));
-  return check_cpus(path_of(container.cgroup), placement.cpus);
+  auto set = set_partition(places_.mount, path_of(container.cgroup), placement.cpus);
+  if (!set && set.error().code != Code::kUnsupported) return set;
+  TRY(check_cpus(path_of(container.cgroup), placement.cpus));
+  return set;
 }
 
 Result<void> CgroupV2::set_cpus(const ContainerProcesses& container, const CpuSet& cpus) const {

@@ -125,7 +125,8 @@ class Confinement {
 
   // Makes the container's cgroup where it is missing, sets CPUs, memory nodes and limits, and
   // brings back processes that are outside. Returns when the kernel has taken it. kConflict: all of
-  // it holds but the memory limit, which is below what the container uses.
+  // it holds but the memory limit, which is below what the container uses. kUnsupported: all of it
+  // holds, but the kernel makes no partition of the CPUs.
   virtual Result<void> confine(const ContainerProcesses& container,
                                const Placement& placement) const = 0;
 

@@ -230,6 +230,28 @@ TEST_F(FakeCgroups, OfVersion2LimitMemoryInWholePages) {
   EXPECT_EQ(get("cg/corehold/pods/u/main/memory.oom.group"), "0");
 }
 
+TEST_F(FakeCgroups, AreLimitedAlsoWhereTheKernelMakesNoPartition) {
+  mount_v2();
+  make_v2_container();
+  put("cg/cpuset.cpus.isolated", "\n");
+  for (const char* path :
+       {"cg/corehold", "cg/corehold/pods", "cg/corehold/pods/u", "cg/corehold/pods/u/main"}) {
+    put(fmt::format("{}/cpuset.cpus.exclusive", path), "\n");
+  }
+  // It takes what is written and is never a partition.
+  ASSERT_EQ(
+      ::symlink("/dev/null", (top_ + "/cg/corehold/pods/u/main/cpuset.cpus.partition").c_str()), 0);
+  const Placement placement{
+      .cpus = *CpuSet::parse("2-3"),
+      .limits = {.memory_limit = 36'864'000, .partition = CpuPartition::kIsolated}};
+  const auto refused = find_confinement(options())->confine(container_, placement);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnsupported);
+  EXPECT_THAT(refused.error().message, HasSubstr("is no isolated partition"));
+  EXPECT_EQ(get("cg/corehold/pods/u/main/cpuset.cpus"), "2-3");
+  EXPECT_EQ(get("cg/corehold/pods/u/main/memory.max"), "36864000");
+}
+
 TEST_F(FakeCgroups, AreNotGivenLessMemoryThanARunningContainerUses) {
   mount_v2();
   make_v2_container();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cgroup/partition.h"
 
+#include <cerrno>
 #include <string_view>
 #include <vector>
 
@@ -21,10 +22,15 @@ CpuSet exclusive_of(const std::string& cgroup) {
   return cpus ? *cpus : CpuSet{};
 }
 
+// kUnsupported: another cgroup has some of these CPUs for itself.
 Result<void> write_exclusive(const std::string& cgroup, const CpuSet& cpus) {
   if (exclusive_of(cgroup) == cpus) return {};
   // The kernel takes an empty line for "none", and nothing for nothing at all.
-  return write_kernel_file(exclusive_file(cgroup), cpus.empty() ? "\n" : cpus.str());
+  auto written = write_kernel_file(exclusive_file(cgroup), cpus.empty() ? "\n" : cpus.str());
+  if (written || written.error().number != EINVAL) return written;
+  Error error = written.error();
+  error.code = Code::kUnsupported;
+  return error;
 }
 
 // The cgroups between the mount point and this one, outermost first, as paths.
@@ -64,11 +70,20 @@ PartitionView read_partition(const std::string& cgroup) {
       .text = *text};
 }
 
-Result<void> set_partition(const std::string& mount, const std::string& path, const CpuSet& cpus) {
+Result<void> end_partition(const std::string& mount, const std::string& path) {
+  if (read_partition(path).kind != PartitionView::Kind::kMember) {
+    TRY(write_kernel_file(partition_file(path), "member"));
+  }
+  if (exclusive_of(path).empty()) return {};
+  TRY(write_exclusive(path, {}));
+  return shrink_above(mount, path);
+}
+
+namespace {
+
+// kUnsupported: the kernel refuses, and the CPUs may be anything.
+Result<void> make_partition(const std::string& mount, const std::string& path, const CpuSet& cpus) {
   const std::string cpus_file = path + "/cpuset.cpus";
-  const PartitionView now = read_partition(path);
-  const bool is_so = now.kind == PartitionView::Kind::kIsolated && exclusive_of(path) == cpus;
-  if (is_so && TRY(read_cpus(cpus_file)) == cpus) return {};
   // Growing: without being exclusive all the way down, more CPUs have no effect.
   for (const std::string& level : above(mount, path)) {
     TRY(write_exclusive(level, exclusive_of(level) | cpus));
@@ -83,18 +98,25 @@ Result<void> set_partition(const std::string& mount, const std::string& path, co
   }
   const PartitionView made = read_partition(path);
   if (made.kind == PartitionView::Kind::kIsolated) return {};
-  return Error{Code::kConflict, fmt::format("the CPUs are set, but {} is no isolated partition: "
-                                            "the kernel says \"{}\"",
-                                            path, made.text)};
+  return Error{Code::kUnsupported, fmt::format("the CPUs are set, but {} is no isolated partition: "
+                                               "the kernel says \"{}\"",
+                                               path, made.text)};
 }
 
-Result<void> end_partition(const std::string& mount, const std::string& path) {
-  if (read_partition(path).kind != PartitionView::Kind::kMember) {
-    TRY(write_kernel_file(partition_file(path), "member"));
-  }
-  if (exclusive_of(path).empty()) return {};
-  TRY(write_exclusive(path, {}));
-  return shrink_above(mount, path);
+}  // namespace
+
+Result<void> set_partition(const std::string& mount, const std::string& path, const CpuSet& cpus) {
+  const std::string cpus_file = path + "/cpuset.cpus";
+  const PartitionView now = read_partition(path);
+  const bool is_so = now.kind == PartitionView::Kind::kIsolated && exclusive_of(path) == cpus;
+  if (is_so && TRY(read_cpus(cpus_file)) == cpus) return {};
+  // One that has become invalid does not even have its CPUs: Linux 6.12 lets it run on all others.
+  if (now.kind == PartitionView::Kind::kInvalid) TRY(end_partition(mount, path));
+  auto made = make_partition(mount, path, cpus);
+  if (made || made.error().code != Code::kUnsupported) return made;
+  TRY(end_partition(mount, path));
+  TRY(write_kernel_file(cpus_file, cpus.str()));
+  return made;
 }
 
 void forget_partition(const std::string& mount, const std::string& path) {

@@ -40,8 +40,9 @@ PartitionView read_partition(const std::string& cgroup);
 std::string partition_file(const std::string& cgroup);
 
 // Makes the cgroup `path`, below `mount`, an isolated partition of these CPUs, or gives the
-// partition that it is these CPUs. kConflict: it has the CPUs but is no valid partition, with the
-// kernel's reason. REQUIRES: has_partitions(mount).
+// partition that it is these CPUs. kUnsupported: the kernel lets it be no valid partition, for the
+// reason that the message has; it is a cgroup like others with these CPUs then. REQUIRES:
+// has_partitions(mount).
 Result<void> set_partition(const std::string& mount, const std::string& path, const CpuSet& cpus);
 
 // Makes it a cgroup like others, with the CPUs that it has. One that is none is no error.

@@ -5,6 +5,7 @@
 #include "runtime/cgroup/partition.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -100,6 +101,26 @@ TEST_F(Partitions, TellTheKernelsReasonWhenTheyAreInvalid) {
   EXPECT_THAT(view.text, HasSubstr("not exclusive"));
   EXPECT_EQ(read_partition(path("top/pods/b")).kind, PartitionView::Kind::kMember);
   EXPECT_EQ(read_partition(path("nowhere")).kind, PartitionView::Kind::kMember);
+}
+
+TEST_F(Partitions, TellThatTheKernelMakesNone) {
+  const std::string file = path("top/pods/a/cpuset.cpus.partition");
+  ASSERT_EQ(::unlink(file.c_str()), 0);
+  ASSERT_EQ(::symlink("/dev/null", file.c_str()), 0);
+  const auto refused = set_partition(mount_, path("top/pods/a"), cpus("2-3"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnsupported);
+  EXPECT_THAT(refused.error().message, HasSubstr("is no isolated partition: the kernel says"));
+  EXPECT_EQ(get("top/pods/a/cpuset.cpus"), "2-3");
+  EXPECT_EQ(get("top/pods/a/cpuset.cpus.exclusive"), "");
+  EXPECT_EQ(get("top/cpuset.cpus.exclusive"), "");
+}
+
+TEST_F(Partitions, ThatHaveBecomeInvalidAreMadeFromTheBeginning) {
+  ASSERT_TRUE(set_partition(mount_, path("top/pods/a"), cpus("2-3")));
+  put("top/pods/a/cpuset.cpus.partition", "isolated invalid (Cpu list not exclusive)");
+  ASSERT_TRUE(set_partition(mount_, path("top/pods/a"), cpus("2-3")));
+  EXPECT_EQ(get("top/pods/a/cpuset.cpus.partition"), "isolated");
 }
 
 }  // namespace

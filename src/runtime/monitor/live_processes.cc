@@ -18,7 +18,7 @@
 #include "runtime/cgroup/confinement.h"
 #include "runtime/monitor/monitor.h"
 #include "sys/file/kernel_file.h"
-#include "sys/process/container_mark.h"
+#include "sys/process/mark_reader.h"
 
 namespace corehold {
 namespace {
@@ -101,23 +101,35 @@ std::vector<LiveMonitor> live_monitors() {
   return monitors;
 }
 
-std::vector<LiveContainer> marked_containers(const std::set<std::string>& known) {
+std::vector<LiveContainer> marked_containers(const MarkedSearch& search) {
   std::map<std::string, LiveContainer> found;
-  for (const pid_t pid : all_processes()) {
-    const auto mark = mark_of(pid);
-    if (!mark || pid == ::getpid() || known.contains(*mark) || has_ended(pid)) continue;
-    const auto client = client_of(*mark);
+  // Those of this user first: processes of others can be made to hang by the hundred.
+  std::vector<pid_t> pids = all_processes();
+  std::stable_partition(pids.begin(), pids.end(), is_of_own_user);
+  const CpuSet everywhere = cpus_of_process(1);
+  for (const auto& [pid, mark] : MarkReader().read(pids).found) {
+    if (pid == ::getpid() || search.known.contains(mark) || has_ended(pid)) continue;
+    const auto client = client_of(mark);
     if (client && is_client(*client)) {
       std::string root = root_of_client(client->pid);
-      if (is_simulated(root)) continue;
-      LiveContainer& container = found[*mark];
+      if (root != search.root && is_simulated(root)) continue;
+      LiveContainer& container = found[mark];
       container.supervisor = client->pid;
       container.root = std::move(root);
       add(container, pid);
       continue;
     }
     const std::string cgroup = own_container_cgroup_of(pid);
-    if (cgroup.empty() || known.contains(std::string(last_two_names(cgroup)))) continue;
+    if (cgroup.empty() && client) {
+      const bool is_noted = search.noted.contains(mark);
+      const bool is_confined = !everywhere.is_subset_of(cpus_of_process(pid));
+      if (!is_noted && !(is_confined && is_of_own_user(pid))) continue;
+      LiveContainer& container = found[mark];
+      if (is_noted) container.root = search.root;
+      add(container, pid);
+      continue;
+    }
+    if (cgroup.empty() || search.known.contains(std::string(last_two_names(cgroup)))) continue;
     LiveContainer& container = found[cgroup];
     container.cgroup = cgroup;
     add(container, pid);

@@ -21,10 +21,24 @@ struct LiveMonitor {
 
 std::vector<LiveMonitor> live_monitors();
 
-// Containers of processes with a mark (container_mark.h): of clients of `corehold run` that live,
-// and of processes in a cgroup that looks like one of a container. `known` has the marks and the
-// "POD/CONTAINER" of those that are not wanted. A command of a simulated node counts for nothing,
-// because it is not confined.
-std::vector<LiveContainer> marked_containers(const std::set<std::string>& known);
+struct MarkedSearch {
+  std::set<std::string> known{};  // marks and "POD/CONTAINER" of those that are not wanted
+  std::set<std::string> noted{};  // marks of commands that this agent has taken in
+  std::string root{};             // of this agent, which does not simulate
+};
+
+// Containers of processes with a mark (container_mark.h).
+//
+// Anybody can give a process any mark, also that of a client of another user, and a command may
+// have changed its user. So a mark of `corehold run` counts only where something stands behind it
+// that other users cannot make: a client of this user that lives; a process of this user, when it
+// is kept from CPUs; or a note of this agent (command_notes.h), which is there for as long as the
+// command runs, whatever user it has and whether its client lives or not. Commands of other
+// users without a note are passed over: if they counted, every user could keep the agent from
+// starting, or its CPUs from others. A mark of any process counts in a cgroup that looks like one
+// of a container, because only this user can fill those.
+//
+// A command of a simulated node with another root counts for nothing, because it is not confined.
+std::vector<LiveContainer> marked_containers(const MarkedSearch& search);
 
 }  // namespace corehold

@@ -9,11 +9,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "runtime/process/process_containers_testing.h"
+#include "sys/process/container_mark.h"
 #include "sys/process/held_child.h"
 
 namespace corehold {
@@ -116,6 +119,137 @@ TEST_F(AffinityContainers, OfAClientAreFoundByTheNextAgentWhenTheClientHasGone) 
   EXPECT_FALSE(bench_.look(launch.container)->running);
   EXPECT_TRUE(is_gone(daemon));
   for (const int end : {gate[0], gate[1], born[0], born[1]}) ::close(end);
+}
+
+// A command of `corehold run` and its client. The command leaves a process behind which goes on
+// without it.
+class RunCommand {
+ public:
+  // `user` 0: that of this process.
+  explicit RunCommand(uid_t user) {
+    EXPECT_EQ(::pipe2(gate_.data(), O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(born_.data(), O_CLOEXEC), 0);
+    client_ = ::fork();
+    if (client_ == 0) {
+      if (user != 0 && ::setuid(user) != 0) ::_exit(1);
+      ::dup2(born_[1], STDOUT_FILENO);
+      ::close(gate_[1]);
+      auto held = HeldChild::fork({"sh", "-c", "setsid sleep 1000 > /dev/null & echo $!; wait"});
+      if (!held) ::_exit(1);
+      ::dprintf(STDOUT_FILENO, "%d\n", held->pid());
+      char go = 0;
+      static_cast<void>(::read(gate_[0], &go, 1));
+      static_cast<void>(held->run());
+      ::_exit(0);
+    }
+    ::close(std::exchange(born_[1], -1));  // its end is seen then
+    pid_ = next_number();
+  }
+  RunCommand(const RunCommand&) = delete;
+  RunCommand& operator=(const RunCommand&) = delete;
+  ~RunCommand() {
+    for (const pid_t pid : {pid_, daemon_}) {
+      if (pid > 0) ::kill(pid, SIGKILL);
+    }
+    end_client();
+    for (const int end : {gate_[0], gate_[1], born_[0], born_[1]}) ::close(end);
+  }
+  pid_t pid() const { return pid_; }
+  pid_t client() const { return client_; }
+  // The process that it leaves behind, once it goes.
+  pid_t go() {
+    EXPECT_EQ(::write(gate_[1], "g", 1), 1);
+    daemon_ = next_number();
+    return daemon_;
+  }
+  void end_client() {
+    if (client_ <= 0) return;
+    ::kill(client_, SIGKILL);
+    ::waitpid(client_, nullptr, 0);
+    client_ = 0;
+  }
+
+ private:
+  pid_t next_number() const {
+    std::string text;
+    for (char one = 0; ::read(born_[0], &one, 1) == 1 && one != '\n';) text += one;
+    const int number = std::atoi(text.c_str());
+    EXPECT_GT(number, 0);
+    return number;
+  }
+
+  std::array<int, 2> gate_{};
+  std::array<int, 2> born_{};
+  pid_t client_ = 0;
+  pid_t pid_ = 0;
+  pid_t daemon_ = 0;
+};
+
+struct CommandCase {
+  const char* name;
+  uid_t user;
+  bool has_client;
+};
+
+class LostCommands : public ProcessContainers, public testing::WithParamInterface<CommandCase> {
+ protected:
+  LostCommands() : ProcessContainers(RuntimeBench::Kind::kAffinity) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(Of, LostCommands,
+                         testing::Values(CommandCase{"AnotherUser", 65534, true},
+                                         CommandCase{"AnotherUserWithoutClient", 65534, false},
+                                         CommandCase{"TheAgentsUserWithoutClient", 0, false}),
+                         [](const auto& each) { return each.param.name; });
+
+TEST_P(LostCommands, AreRefusedByName) {
+  if (GetParam().user != 0 && ::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  RunCommand command(GetParam().user);
+  Launch launch = bench_.shell("main", "", "1");
+  launch.attached = command.pid();
+  launch.attached_to = command.client();
+  const auto started = bench_.start(launch);
+  ASSERT_TRUE(started) << started.error().message;
+  const pid_t daemon = command.go();
+  ASSERT_TRUE(bench_.eventually([&] { return mark_of(daemon).has_value(); }));
+  std::filesystem::remove_all(bench_.root() + "/containers");
+  bench_.set_list_timeout(std::chrono::milliseconds{200});
+  bench_.restart();
+  if (!GetParam().has_client) command.end_client();  // and the command with it
+  const auto seen = bench_.list();
+  ASSERT_FALSE(seen);
+  EXPECT_NE(seen.error().message.find(fmt::format("{}; CPUs 1;", daemon)), std::string::npos)
+      << seen.error().message;
+  EXPECT_FALSE(has_ended(daemon));
+  ::kill(daemon, SIGKILL);
+  ::kill(command.pid(), SIGKILL);
+  command.end_client();
+  EXPECT_TRUE(bench_.eventually([&] { return bench_.list().has_value(); }));
+  EXPECT_TRUE(std::filesystem::is_empty(bench_.root() + "/run/commands"));
+}
+
+// Nothing but the agent's own note tells the command of another user from this.
+TEST_F(AffinityContainers, CannotBePretendedByOtherUsers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  RunCommand stranger(65534);
+  const pid_t daemon = stranger.go();
+  ASSERT_TRUE(bench_.eventually([&] { return mark_of(daemon).has_value(); }));
+  const auto seen = bench_.list();
+  EXPECT_TRUE(seen) << seen.error().message;
+}
+
+TEST_F(AffinityContainers, OfCommandsLeaveNoNoteWhenTheyEnd) {
+  RunCommand command(0);
+  Launch launch = bench_.shell("main", "", "1");
+  launch.attached = command.pid();
+  launch.attached_to = command.client();
+  ASSERT_TRUE(bench_.start(launch));
+  command.go();
+  EXPECT_FALSE(std::filesystem::is_empty(bench_.root() + "/run/commands"));
+  ASSERT_TRUE(bench_.kill(launch.container));
+  ASSERT_TRUE(bench_.wait_for_exit());
+  EXPECT_TRUE(bench_.eventually(
+      [&] { return std::filesystem::is_empty(bench_.root() + "/run/commands"); }));
 }
 
 }  // namespace

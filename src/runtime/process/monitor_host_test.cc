@@ -96,28 +96,44 @@ TEST_F(ProcessContainers, SurviveAnAgentThatIsKilled) {
   EXPECT_TRUE(bench_.eventually([&] { return bench_.log_of(launch).size() > written; }));
 }
 
-// An agent that is killed at a random moment of a start leaves a container that runs, or
-// nothing at all.
+// An agent that is killed at any moment of a start leaves a container that runs, or nothing at
+// all. The first is killed when it has started one; how long that took says when to kill the
+// others.
 TEST_F(ProcessContainers, StartWholeOrNotAtAll) {
-  int running = 0;
-  for (int round = 0; round < 40; ++round) {
+  constexpr int kRounds = 40;
+  std::chrono::microseconds whole{};
+  for (int round = 0; round < kRounds; ++round) {
+    std::array<int, 2> started{};
+    ASSERT_EQ(::pipe2(started.data(), O_CLOEXEC), 0);
+    const auto began = std::chrono::steady_clock::now();
     const Launch launch = bench_.shell(fmt::format("c{}", round), "sleep 1000", "1");
     const pid_t agent = ::fork();
     if (agent == 0) {
       boost::asio::io_context loop;
       ProcessRuntime runtime(loop, {.workspace = {.context = {.root = bench_.root()}}},
                              find_confinement({.name = bench_.name()}), bench_);
-      runtime.launch(launch, [](const Result<Started>&) {});
+      runtime.launch(launch, [&](const Result<Started>& done) {
+        static_cast<void>(::write(started[1], done ? "y" : "n", 1));
+      });
       loop.run();
-      ::_exit(0);
+      ::pause();
     }
-    ::usleep(static_cast<useconds_t>(round * 1000));
+    if (round == 0) {
+      char answer = 0;
+      ASSERT_EQ(::read(started[0], &answer, 1), 1);
+      ASSERT_EQ(answer, 'y');
+      whole = std::chrono::duration_cast<std::chrono::microseconds>(
+          std::chrono::steady_clock::now() - began);
+    } else {
+      ::usleep(static_cast<useconds_t>(whole.count() * round / kRounds));
+    }
     ::kill(agent, SIGKILL);
     ::waitpid(agent, nullptr, 0);
+    for (const int fd : started) ::close(fd);
     const auto seen = bench_.look(launch.container);
     const std::string own = bench_.cgroup_of("cpuset", launch.container);
+    EXPECT_TRUE(seen || round > 0);
     if (seen) {
-      ++running;
       EXPECT_TRUE(seen->running) << round;
       EXPECT_EQ(seen->cpus.str(), "1") << round;
       const auto main = ContainerDirectory::of(bench_.root(), launch.container).read_main();
@@ -129,7 +145,6 @@ TEST_F(ProcessContainers, StartWholeOrNotAtAll) {
     }
     EXPECT_NE(::access(own.c_str(), F_OK), 0) << round;
   }
-  EXPECT_GT(running, 0);
 }
 
 TEST_F(ProcessContainers, EndWithAMonitorThatIsKilled) {

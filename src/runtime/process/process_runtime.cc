@@ -172,7 +172,7 @@ std::vector<std::string> ProcessRuntime::mistakes(const Pod& pod) const {
   if (partition_of(pod.annotations) != CpuPartition::kNone && !capabilities.has_partitions) {
     found.push_back(fmt::format(
         "metadata.annotations[{}]: a partition needs cgroup v2 of Linux "
-        "6.7 or newer; this node has {}{}",
+        "6.8 or newer; this node has {}{}",
         kQuietAnnotation,
         capabilities.confined_by == ConfinedBy::kCgroupV2 ? "an older kernel with " : "",
         name_of(capabilities.confined_by)));

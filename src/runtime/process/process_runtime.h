@@ -117,7 +117,10 @@ class ProcessRuntime : public Runner {
   void rebuild(const std::vector<LiveContainer>& unknown, Done<void> done);
   static SeenContainer seen(const Entry& entry);
   void watch_partition(Entry& entry);
-  void await_partition(Entry& entry);
+  void await_partition_notice(Entry& entry);
+  void await_partition_look(Entry& entry);
+  // Whether the container still has the file.
+  bool look_at_partition(Entry& entry);
 
   // Containers that run and are not of this runtime.
   struct Survey;

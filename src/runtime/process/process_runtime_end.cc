@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/process/command_notes.h"
 #include "runtime/process/process_runtime_entry.h"
 
 namespace corehold {
@@ -150,6 +151,15 @@ void ProcessRuntime::finish(Entry& entry, const std::optional<ContainerExit>& ke
   entry.pidfd.close(ignored);
   entry.main_pidfd.close(ignored);
   entry.supervisor = {};
+  if (entry.is_attached && entry.confinement->capabilities().confined_by == ConfinedBy::kAffinity) {
+    beside(
+        entry.lane,
+        [root = root(), mark = entry.mark]() -> Result<void> {
+          forget_command(root, mark);
+          return {};
+        },
+        [](const Result<void>&) {});
+  }
   if (entry.failed) return take_back(entry);
   if (!entry.exit) {
     entry.exit =

@@ -134,6 +134,7 @@ struct ProcessRuntime::Entry {
         main_pidfd(loop),
         channel(loop),
         partition(loop),
+        partition_look(loop),
         timer(loop),
         kill_timer(loop) {}
 
@@ -184,6 +185,8 @@ struct ProcessRuntime::Entry {
   boost::asio::posix::stream_descriptor main_pidfd;  // of a process that was attached
   boost::asio::posix::stream_descriptor channel;
   boost::asio::posix::stream_descriptor partition;  // Confinement::watched()
+  boost::asio::steady_timer partition_look;         // reads it again and again
+  std::string partition_text{};                     // what it said last
   std::string heard{};
   std::vector<int> signals{};  // for when it has started
   boost::asio::steady_timer timer;

@@ -25,6 +25,7 @@ namespace asio = boost::asio;
 using Lines = std::vector<std::string>;
 
 constexpr std::chrono::milliseconds kListPause{5};
+constexpr std::chrono::milliseconds kPartitionLook{500};
 // No UID of a pod: names of directories have no slash.
 constexpr std::string_view kLookLane = "/look";
 
@@ -308,6 +309,8 @@ void ProcessRuntime::look(const std::shared_ptr<Listing>& listing) {
 }
 
 // The kernel says when somebody's write ends a partition: the node looks at once and repairs it.
+// Linux 6.12 does not say it of a partition that another cgroup's CPUs have ended, so the file is
+// read every half second as well.
 void ProcessRuntime::watch_partition(Entry& entry) {
   const std::string file = entry.confinement->watched({.cgroup = entry.path.cgroup});
   boost::system::error_code ignored;
@@ -316,22 +319,45 @@ void ProcessRuntime::watch_partition(Entry& entry) {
   const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (opened < 0) return;  // the container has ended
   entry.partition.assign(opened, ignored);
-  if (!ignored) await_partition(entry);
+  if (ignored) return;
+  entry.partition_text.clear();
+  if (!look_at_partition(entry)) return;
+  await_partition_notice(entry);
+  await_partition_look(entry);
 }
 
-void ProcessRuntime::await_partition(Entry& entry) {
-  // What has been read is no news any more.
+bool ProcessRuntime::look_at_partition(Entry& entry) {
+  if (!entry.partition.is_open()) return false;
   std::array<char, 256> text{};
-  boost::system::error_code ignored;
-  if (::pread(entry.partition.native_handle(), text.data(), text.size(), 0) < 0) {
+  const ssize_t size = ::pread(entry.partition.native_handle(), text.data(), text.size(), 0);
+  if (size < 0) {
+    boost::system::error_code ignored;
     entry.partition.close(ignored);  // the container has ended
-    return;
+    return false;
   }
-  entry.partition.async_wait(asio::posix::stream_descriptor::wait_error,
-                             guarded(entry, [this](Entry& current, boost::system::error_code) {
-                               await_partition(current);
-                               events_.synchronized({});
-                             }));
+  std::string now(text.data(), static_cast<std::size_t>(size));
+  const bool is_news = !entry.partition_text.empty() && now != entry.partition_text;
+  entry.partition_text = std::move(now);
+  if (is_news) events_.synchronized({});
+  return true;
+}
+
+void ProcessRuntime::await_partition_notice(Entry& entry) {
+  entry.partition.async_wait(
+      asio::posix::stream_descriptor::wait_error,
+      guarded(entry, [this](Entry& current, boost::system::error_code error) {
+        if (error == asio::error::operation_aborted) return;
+        if (look_at_partition(current)) await_partition_notice(current);
+      }));
+}
+
+void ProcessRuntime::await_partition_look(Entry& entry) {
+  entry.partition_look.expires_after(kPartitionLook);
+  entry.partition_look.async_wait(
+      guarded(entry, [this](Entry& current, boost::system::error_code error) {
+        if (error == asio::error::operation_aborted) return;
+        if (look_at_partition(current)) await_partition_look(current);
+      }));
 }
 
 SeenContainer ProcessRuntime::seen(const Entry& entry) {

@@ -15,6 +15,7 @@
 
 #include "runtime/cgroup/process_tree.h"
 #include "runtime/monitor/log_file.h"
+#include "runtime/process/command_notes.h"
 #include "runtime/process/process_runtime_entry.h"
 #include "runtime/workspace/pod_files.h"
 #include "sys/descriptor.h"
@@ -59,6 +60,15 @@ struct AttachedProcesses {
   std::vector<ProcessId> unrelated{};
   std::chrono::milliseconds at{};
 };
+
+// A partition that the kernel refuses keeps no container from starting: it has its CPUs as a plain
+// cpuset, and the next look at it tells so.
+template <typename Subject>
+Result<void> confine_at_start(const Subject& subject, const Placement& placement) {
+  auto confined = subject.confinement->confine(subject.processes(), placement);
+  if (!confined && confined.error().code == Code::kUnsupported) return {};
+  return confined;
+}
 
 }  // namespace
 
@@ -188,11 +198,11 @@ void ProcessRuntime::attach(Entry& entry) {
   const Launch& launch = *entry.launch;
   beside(
       entry,
-      [subject = subject_of(entry), survey = survey_for_start(),
+      [root = root(), subject = subject_of(entry), survey = survey_for_start(),
        placement = current(entry, launch.placement), client = launch.attached_to,
        child = launch.attached]() -> Result<AttachedProcesses> {
         TRY(survey.check(placement));
-        TRY(subject.confinement->confine(subject.processes(), placement));
+        TRY(confine_at_start(subject, placement));
         const auto supervisor = identify(client);
         const auto main = identify(child);
         const auto status = status_of(child);
@@ -204,6 +214,9 @@ void ProcessRuntime::attach(Entry& entry) {
                                          .main = *main,
                                          .unrelated = unrelated_processes_of(client, child),
                                          .at = wall_millis()};
+        if (subject.confinement->capabilities().confined_by == ConfinedBy::kAffinity) {
+          TRY(note_command(root, attached.client));
+        }
         TRY(subject.directory.write_main({.process = attached.main, .started_at = attached.at}));
         TRY(subject.directory.write_supervisor({.process = attached.client,
                                                 .started_at = attached.at,
@@ -254,7 +267,7 @@ void ProcessRuntime::spawn(Entry& entry) {
        placement = current(entry, entry.launch->placement), launcher = options_.workspace.launcher,
        command = options_.monitor]() -> Result<Spawned> {
         TRY(survey.check(placement));
-        TRY(subject.confinement->confine(subject.processes(), placement));
+        TRY(confine_at_start(subject, placement));
         const MonitorProcess monitor =
             TRY(launcher.start_monitor(command, subject.directory.path()));
         subject.place->supervise(monitor.process);

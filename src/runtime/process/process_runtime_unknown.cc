@@ -9,6 +9,7 @@
 
 #include "runtime/cgroup/affinity.h"
 #include "runtime/monitor/live_processes.h"
+#include "runtime/process/command_notes.h"
 #include "runtime/process/process_runtime_entry.h"
 
 namespace corehold {
@@ -57,7 +58,8 @@ void ProcessRuntime::Survey::add_supervised(std::vector<LiveContainer>& unknown)
     container->root = root_of(monitor.directory);
     container->directory = monitor.directory;
   }
-  for (LiveContainer& marked : marked_containers(known)) {
+  const std::set<std::string> noted = noted_commands(root);
+  for (LiveContainer& marked : marked_containers({.known = known, .noted = noted, .root = root})) {
     LiveContainer* container = find_with(unknown, marked.pids);
     if (container == nullptr) {
       unknown.push_back(std::move(marked));
@@ -78,6 +80,8 @@ Result<std::vector<LiveContainer>> ProcessRuntime::Survey::find() const {
       confinement->unknown(known, is_first ? EmptyCgroups::kRemoved : EmptyCgroups::kLeftAlone));
   if (!is_first) return unknown;
   add_supervised(unknown);
+  // What is noted and not known has ended.
+  if (unknown.empty()) keep_notes_of(root, known);
   for (LiveContainer& each : unknown) {
     if (!each.root.empty() && each.root != root) continue;
     const std::string_view names = last_two_names(each.cgroup);

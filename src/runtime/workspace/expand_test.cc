@@ -24,6 +24,24 @@ TEST(Expand, RefusesWhatGrowsWithoutEnd) {
   EXPECT_EQ(twice.error().code, Code::kInvalid);
 }
 
+TEST(Expand, TakesWhatTheKernelTakesInOneString) {
+  EXPECT_TRUE(expand(std::string(kMostStringBytes - 1, 'x'), {}));
+  EXPECT_FALSE(expand(std::string(kMostStringBytes, 'x'), {}));
+}
+
+TEST(Expand, KnowsTheSizeWithoutTheValues) {
+  const std::string text = "x$(A)$$(A)$(B)$(NONE)$($";
+  EXPECT_EQ(expanded_size(text, {{"A", 3}, {"B", 4}, {"EMPTY", 0}}), expanded(text).size());
+  EXPECT_EQ(expanded_size("$(A)$(A)", {{"A", 1'000'000'000'000}}), 2'000'000'000'000U);
+}
+
+TEST(Expand, LooksOnceForTheEndOfReferencesWithoutOne) {
+  std::string text;
+  for (int i = 0; i < 2'000'000; ++i) text += "$(";
+  // Looking for the end of each would take minutes.
+  EXPECT_EQ(expanded_size(text, {}), text.size());
+}
+
 TEST(Expand, LeavesWhatIsNoVariableAsItIs) {
   EXPECT_EQ(expanded("$(NONE)"), "$(NONE)");
   EXPECT_EQ(expanded("$A ${A} $"), "$A ${A} $");

@@ -16,19 +16,20 @@
 #include <fmt/format.h>
 
 #include "pod/json_field.h"
+#include "runtime/workspace/mistake_list.h"
 
 namespace corehold {
 
 class FieldReader {
  protected:
   void add(const Path& path, std::string_view problem) {
-    mistakes_.push_back(fmt::format("{}: {}", path.str(), problem));
+    mistakes_.add(fmt::format("{}: {}", path.str(), problem));
   }
 
   template <typename T>
   T kept(Result<T> result, T fallback) {
     if (result) return *std::move(result);
-    mistakes_.push_back(result.error().message);
+    mistakes_.add(result.error().message);
     return fallback;
   }
 
@@ -104,12 +105,12 @@ class FieldReader {
     return texts;
   }
 
-  std::vector<std::string> take_mistakes() { return std::move(mistakes_); }
+  std::vector<std::string> take_mistakes() { return mistakes_.take(); }
 
  private:
   inline static const boost::json::object kNoObject{};
 
-  std::vector<std::string> mistakes_{};  // "field path: what is wrong"
+  MistakeList mistakes_{};  // "field path: what is wrong"
 };
 
 }  // namespace corehold

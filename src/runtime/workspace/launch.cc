@@ -2,13 +2,17 @@
 #include "runtime/workspace/launch.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "pod/pod_json.h"
 #include "runtime/workspace/expand.h"
 #include "runtime/workspace/field_reader.h"
+#include "runtime/workspace/launch_size.h"
 #include "runtime/workspace/pod_fields.h"
 #include "runtime/workspace/pod_files.h"
 #include "runtime/workspace/pod_spec.h"
@@ -23,23 +27,25 @@ Result<Variables> add_environment(const ContainerSpec& spec, const Pod& pod,
                                   const LaunchContext& context, Launch& launch) {
   Variables variables;
   for (const EnvironmentSpec& entry : spec.environment) {
-    const std::string value =
+    std::string value =
         entry.from ? text_of(*entry.from, pod, context, {}) : TRY(expand(entry.value, variables));
     if (value.find('\0') != std::string::npos) {
       return Error{Code::kInvalid,
                    fmt::format("variable {} would hold a zero byte", shown(entry.name))};
     }
     variables[entry.name] = value;
-    launch.environment.emplace_back(entry.name, value);
+    launch.environment.emplace_back(entry.name, std::move(value));
   }
   return variables;
 }
 
-// Whether a mistake is of this field or of a field in it.
-bool is_about(std::string_view mistake, std::string_view path) {
-  if (!mistake.starts_with(path) || mistake.size() == path.size()) return false;
-  const char next = mistake[path.size()];
-  return next == ':' || next == '.' || next == '[';
+// Whether a mistake is of one of these fields or of a field in one.
+bool is_in_one_of(std::string_view mistake, const std::set<std::string, std::less<>>& paths) {
+  const std::size_t end = std::min(mistake.find(": "), mistake.size());
+  for (std::size_t at = 0; at <= end; at = mistake.find_first_of(":.[", at + 1)) {
+    if (paths.contains(mistake.substr(0, at))) return true;
+  }
+  return false;
 }
 
 bool is_inside(std::string_view path, const std::string& root) {
@@ -80,16 +86,17 @@ Result<Mount> mount_of(const MountSpec& mount, const VolumeSpec& volume, const P
 
 }  // namespace
 
-std::vector<std::string> mistakes_of(const Pod& pod) { return read_spec(pod).mistakes; }
+std::vector<std::string> mistakes_of(const Pod& pod) {
+  PodSpec spec = read_spec(pod);
+  return spec.mistakes.empty() ? size_mistakes(spec, pod) : std::move(spec.mistakes);
+}
 
 std::vector<std::string> unrunnable_of(const Pod& pod) {
   std::vector<std::string> found = mistakes_of(pod);
-  const std::vector<std::string> mistakes = found;
+  std::set<std::string, std::less<>> told;  // paths
+  for (const std::string& mistake : found) told.insert(mistake.substr(0, mistake.find(": ")));
   for (std::string& unsupported : unsupported_fields(pod)) {
-    const bool is_told = std::any_of(mistakes.begin(), mistakes.end(), [&](std::string_view told) {
-      return is_about(unsupported, told.substr(0, told.find(": ")));
-    });
-    if (!is_told) found.push_back(std::move(unsupported));
+    if (!is_in_one_of(unsupported, told)) found.push_back(std::move(unsupported));
   }
   return found;
 }
@@ -106,6 +113,9 @@ Result<Launch> make_launch(const Pod& pod, std::string_view container, int attem
     return Error{Code::kInvalid,
                  fmt::format("pod {}: {}", display_name(pod), fmt::join(spec.mistakes, "; "))};
   }
+  if (const auto size = launch_size(*found, pod, context); !size) {
+    return wrap(fmt::format("pod {}: container {}", display_name(pod), found->name), size.error());
+  }
   Launch launch{.container = {.pod = pod.uid, .container = found->name},
                 .attempt = attempt,
                 .working_directory = found->working_directory,
@@ -119,7 +129,9 @@ Result<Launch> make_launch(const Pod& pod, std::string_view container, int attem
   for (const auto* words : {&found->command, &found->arguments}) {
     for (const std::string& word : *words) launch.command.push_back(TRY(expand(word, variables)));
   }
+  std::map<std::string_view, const VolumeSpec*> volumes;
   for (const VolumeSpec& volume : spec.volumes) {
+    volumes.emplace(volume.name, &volume);
     if (volume.kind != VolumeSpec::Kind::kHostPath) continue;
     launch.host_paths.push_back(
         {.volume = fmt::format("{} of pod {}", volume.name, display_name(pod)),
@@ -129,7 +141,7 @@ Result<Launch> make_launch(const Pod& pod, std::string_view container, int attem
   }
   for (const MountSpec& mount : found->mounts) {
     launch.mounts.push_back(
-        TRY(mount_of(mount, *spec.find_volume(mount.volume), pod, variables, context)));
+        TRY(mount_of(mount, *volumes.at(mount.volume), pod, variables, context)));
   }
   return launch;
 }

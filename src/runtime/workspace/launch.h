@@ -31,7 +31,8 @@ struct LaunchContext {
 // Everything in the pod that the process runtime cannot do, as "field path: what is
 // wrong", in the order of the fields: no command, volumes of other kinds than hostPath,
 // emptyDir and downwardAPI, envFrom, a mount without its volume, `assigned.*` in the
-// environment. Empty for a pod that can be started. For use when a pod is created.
+// environment, and what would become too large once its variables are put in (launch_size.h).
+// Empty for a pod that can be started. For use when a pod is created.
 std::vector<std::string> mistakes_of(const Pod& pod);
 
 // The same, and the fields that would have no effect although somebody relies on them
@@ -40,7 +41,7 @@ std::vector<std::string> mistakes_of(const Pod& pod);
 std::vector<std::string> unrunnable_of(const Pod& pod);
 
 // REQUIRES: mistakes_of(pod) is empty. The placement is left for the caller to fill in. Fails
-// with kNotFound for a container the pod does not have.
+// with kNotFound for a container the pod does not have, and with kInvalid when launch_size() does.
 Result<Launch> make_launch(const Pod& pod, std::string_view container, int attempt,
                            const LaunchContext& context);
 

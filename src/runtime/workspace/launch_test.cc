@@ -303,5 +303,135 @@ TEST(PodMistakes, IncludeFieldsOfAnotherType) {
                           HasSubstr("spec.containers[0].securityContext.runAsUser: must be a")));
 }
 
+// `count` variables with this value each, after one with `first` bytes that is called a0.
+std::string variables(std::size_t first, int count, const std::string& value) {
+  std::string text =
+      fmt::format(R"json({{"name":"a0","value":"{}"}})json", std::string(first, 'x'));
+  for (int i = 1; i <= count; ++i) {
+    text += fmt::format(R"json(,{{"name":"a{}",{}}})json", i, value);
+  }
+  return text;
+}
+
+TEST(PodMistakes, IncludeAnEnvironmentThatGrowsBeyondWhatTheKernelTakes) {
+  const std::string twice = R"json("value":"$(a0)")json";
+  const Pod pod = pod_with(
+      fmt::format(R"json("command":["x"],"env":[{}])json", variables(100'000, 9'900, twice)));
+  EXPECT_THAT(mistakes_of(pod),
+              ElementsAre("spec.containers[0]: its command and environment would have more than "
+                          "the 2097152 bytes that the kernel takes, with their variables put in; "
+                          "keep data in files and name them"));
+  const auto launch = make_launch(pod, "main", 0, context());
+  ASSERT_FALSE(launch);
+  EXPECT_EQ(launch.error().code, Code::kInvalid);
+  EXPECT_THAT(launch.error().message,
+              HasSubstr("pod db/pg-0: container main: its command and environment would have"));
+  const Pod fine =
+      pod_with(fmt::format(R"json("command":["x"],"env":[{}])json", variables(100'000, 19, twice)));
+  EXPECT_THAT(mistakes_of(fine), IsEmpty());
+  EXPECT_TRUE(make_launch(fine, "main", 0, context()));
+}
+
+TEST(PodMistakes, CountAnnotationsThatManyVariablesTake) {
+  Pod pod = pod_with(fmt::format(
+      R"json("command":["x"],"env":[{}])json",
+      variables(
+          1, 30,
+          R"json("valueFrom":{"fieldRef":{"fieldPath":"metadata.annotations['note']"}})json")));
+  EXPECT_THAT(mistakes_of(pod), IsEmpty());
+  pod.annotations["note"] = std::string(100'000, 'x');
+  EXPECT_THAT(mistakes_of(pod), ElementsAre(HasSubstr("would have more than the 2097152 bytes")));
+  EXPECT_FALSE(make_launch(pod, "main", 0, context()));
+  pod.annotations["note"] = std::string(200'000, 'x');
+  EXPECT_THAT(mistakes_of(pod),
+              ElementsAre("spec.containers[0]: variable \"a1\" would have 200003 bytes; the kernel "
+                          "takes 131071 in one string"));
+}
+
+TEST(PodMistakes, CountTheWordsOfTheCommandAndOfAllContainers) {
+  const std::string environment = fmt::format(R"json("env":[{}])json", variables(100'000, 0, ""));
+  const auto container = [&](const char* name, int words) {
+    std::string command = R"json("x")json";
+    for (int i = 0; i < words; ++i) command += R"json(,"$(a0)")json";
+    return fmt::format(R"json({{"name":"{}","command":[{}],{}}})json", name, command, environment);
+  };
+  const auto pod = [](const std::string& inits, const std::string& containers) {
+    return parse(fmt::format(
+        R"json({{"metadata":{{"name":"p"}},"spec":{{"initContainers":[{}],"containers":[{}]}}}})json",
+        inits, containers));
+  };
+  EXPECT_THAT(mistakes_of(pod(container("i", 15), container("a", 15))), IsEmpty());
+  EXPECT_THAT(mistakes_of(pod(container("i", 21), container("a", 1))),
+              ElementsAre(HasSubstr("spec.initContainers[0]: its command and environment")));
+  EXPECT_THAT(
+      mistakes_of(pod(container("i", 15), container("a", 15) + "," + container("b", 15))),
+      ElementsAre("spec.containers: commands and environments of all containers would have "
+                  "more than 4194304 bytes, with their variables put in; keep data in files "
+                  "and name them"));
+}
+
+TEST(PodMistakes, IncludeASubPathThatNoFileSystemTakes) {
+  const Pod pod = pod_with(fmt::format(R"json("command":["x"],"env":[{}],"volumeMounts":[
+          {{"name":"v","mountPath":"/v","subPathExpr":"$(a0)"}}])json",
+                                       variables(5'000, 0, "")),
+                           R"json("volumes":[{"name":"v","emptyDir":{}}])json");
+  EXPECT_THAT(mistakes_of(pod),
+              ElementsAre("spec.containers[0]: subPathExpr of \"/v\" gives a path of 5000 bytes; "
+                          "one may have 4095"));
+}
+
+TEST(PodMistakes, CountTheFilesOfDownwardApiVolumes) {
+  std::string items;
+  for (int i = 0; i < 100; ++i) {
+    items += fmt::format(
+        R"json({}{{"path":"f{}","fieldRef":{{"fieldPath":"metadata.annotations"}}}})json",
+        i == 0 ? "" : ",", i);
+  }
+  Pod pod = pod_with(
+      R"json("command":["x"])json",
+      fmt::format(R"json("volumes":[{{"name":"v","downwardAPI":{{"items":[{}]}}}}])json", items));
+  EXPECT_THAT(mistakes_of(pod), IsEmpty());
+  pod.annotations["note"] = std::string(100'000, 'x');
+  EXPECT_THAT(
+      mistakes_of(pod),
+      ElementsAre(HasSubstr("spec.volumes: the files of the pod's downwardAPI volumes would "
+                            "have more than 8388608 bytes")));
+}
+
+TEST(PodMistakes, TellOfEachMountOnceAndCountThoseAfterAHundred) {
+  std::string mounts;
+  for (int i = 0; i < 2'400; ++i) {
+    mounts += fmt::format(R"json({}{{"name":"v","mountPath":"/a{}"}})json", i == 0 ? "" : ",",
+                          std::string(static_cast<std::size_t>(i), '/'));
+  }
+  const auto mistakes =
+      mistakes_of(pod_with(fmt::format(R"json("command":["x"],"volumeMounts":[{}])json", mounts),
+                           R"json("volumes":[{"name":"v","emptyDir":{}}])json"));
+  ASSERT_EQ(mistakes.size(), 101U);
+  EXPECT_EQ(mistakes[0], "spec.containers[0].volumeMounts[1].mountPath: \"/a\" is taken already");
+  EXPECT_EQ(mistakes[100], "and 2299 more");
+}
+
+TEST(PodMistakes, FindFilesInTheWayWhateverTheirNamesAre) {
+  const auto mistakes = [](const std::vector<std::string>& paths) {
+    std::string items;
+    for (const std::string& path : paths) {
+      items +=
+          fmt::format(R"json({}{{"path":"{}","fieldRef":{{"fieldPath":"metadata.name"}}}})json",
+                      items.empty() ? "" : ",", path);
+    }
+    return mistakes_of(
+        pod_with(R"json("command":["x"])json",
+                 fmt::format(R"json("volumes":[{{"name":"v","downwardAPI":{{"items":[{}]}}}}])json",
+                             items)));
+  };
+  EXPECT_THAT(mistakes({"a", "a-b", "a.c", "ab/c", "b"}), IsEmpty());
+  EXPECT_THAT(mistakes({"a", "a-b", "a.c", "a/b"}), ElementsAre(HasSubstr("\"a/b\" and \"a\"")));
+  EXPECT_THAT(mistakes({"a/b/c", "a-b", "a"}), ElementsAre(HasSubstr("\"a\" and \"a/b/c\"")));
+  std::string deep;
+  for (int i = 0; i < 500'000; ++i) deep += "a/";
+  EXPECT_THAT(mistakes({deep + "b", deep + "c"}), IsEmpty());  // with each directory: minutes
+}
+
 }  // namespace
 }  // namespace corehold

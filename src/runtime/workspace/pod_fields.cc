@@ -11,6 +11,7 @@
 
 #include "pod/json_field.h"
 #include "pod/quantity.h"
+#include "runtime/workspace/mistake_list.h"
 
 namespace corehold {
 namespace {
@@ -295,11 +296,11 @@ class FieldSearch {
     }
   }
 
-  std::vector<std::string> take() && { return std::move(found_); }
+  std::vector<std::string> take() && { return found_.take(); }
 
  private:
   void refuse(const Path& path, std::string_view why) {
-    found_.push_back(fmt::format("{}: not supported: {}", path.str(), why));
+    found_.add(fmt::format("{}: not supported: {}", path.str(), why));
   }
 
   void look_into(const json::value& value, const Path& path, std::string_view type) {
@@ -332,7 +333,7 @@ class FieldSearch {
            "nothing keeps a container below an amount of disk space; leave it out");
   }
 
-  std::vector<std::string> found_{};
+  MistakeList found_{};
 };
 
 }  // namespace

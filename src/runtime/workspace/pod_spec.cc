@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -51,16 +52,33 @@ bool has_long_part(std::string_view path) {
   }
 }
 
-// Which of these files is in the way of one more, being where it is to be, or a directory of
-// its path, or in a directory of its name; "": none.
-std::string in_the_way_of(const std::string& path, const std::set<std::string>& files) {
-  for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
-    std::string upper = path.substr(0, end);
-    if (files.contains(upper)) return upper;
-    if (end == std::string::npos) break;
+bool is_below(std::string_view path, std::string_view directory) {
+  return path.size() > directory.size() && path.starts_with(directory) &&
+         path[directory.size()] == '/';
+}
+
+// Sorts what is in a directory directly behind the directory, before all other names.
+struct ByDirectory {
+  bool operator()(std::string_view left, std::string_view right) const {
+    return std::lexicographical_compare(
+        left.begin(), left.end(), right.begin(), right.end(),
+        [](char one, char other) { return rank(one) < rank(other); });
   }
-  const auto below = files.lower_bound(path + "/");
-  return below != files.end() && below->starts_with(path + "/") ? *below : "";
+  static int rank(char byte) { return byte == '/' ? -1 : static_cast<unsigned char>(byte); }
+};
+
+// Paths of which none is in the way of another.
+using Files = std::set<std::string, ByDirectory>;
+
+// Which of these files is in the way of one more, being where it is to be, or a directory of
+// its path, or in a directory of its name; "": none. A file with many directories in its path costs
+// no more than another.
+std::string in_the_way_of(const std::string& path, const Files& files) {
+  const auto next = files.lower_bound(path);
+  if (next != files.end() && (*next == path || is_below(*next, path))) return *next;
+  if (next == files.begin()) return "";
+  const std::string& before = *std::prev(next);
+  return is_below(path, before) ? before : "";
 }
 
 class SpecReader : private FieldReader {
@@ -127,7 +145,7 @@ class SpecReader : private FieldReader {
     VolumeSpec spec{.name = name_at(volume, path, "name")};
     if (spec.name.empty()) {
       add(path / "name", "required");
-    } else if (spec_.find_volume(spec.name) != nullptr) {
+    } else if (!volumes_.insert(spec.name).second) {
       add(path / "name", fmt::format("duplicate volume name {}", shown(spec.name)));
     } else if (spec.name.find('/') != std::string::npos || spec.name.starts_with('.')) {
       add(path / "name", fmt::format("{} cannot be the name of a directory", shown(spec.name)));
@@ -190,7 +208,7 @@ class SpecReader : private FieldReader {
     if (const auto mode = number_at(source, path, "defaultMode", 0777)) {
       spec.mode = static_cast<mode_t>(*mode);
     }
-    std::set<std::string> files;
+    Files files;
     each(source, path, "items", [&](const json::object& item, const Path& at) {
       const std::string written = name_at(item, at, "path");
       PodInfoItem info{.path = shortened(written)};
@@ -205,8 +223,9 @@ class SpecReader : private FieldReader {
       } else if (!other.empty()) {
         add(at / "path", fmt::format("{} and {} cannot both be files: one would be a directory",
                                      shown(written), shown(other)));
+      } else {
+        files.insert(info.path);
       }
-      files.insert(info.path);
       if (const auto mode = number_at(item, at, "mode", 0777)) {
         info.mode = static_cast<mode_t>(*mode);
       }
@@ -274,8 +293,9 @@ class SpecReader : private FieldReader {
     }
     each(container, path, "env",
          [&](const json::object& variable, const Path& at) { read_variable(variable, at, spec); });
+    std::set<std::string> places;
     each(container, path, "volumeMounts",
-         [&](const json::object& mount, const Path& at) { read_mount(mount, at, spec); });
+         [&](const json::object& mount, const Path& at) { read_mount(mount, at, spec, places); });
     if (!array_at(container, path, "volumeDevices").empty()) {
       add(path / "volumeDevices", "not supported");
     }
@@ -309,13 +329,15 @@ class SpecReader : private FieldReader {
     spec.environment.push_back(std::move(entry));
   }
 
-  void read_mount(const json::object& mount, const Path& path, ContainerSpec& spec) {
+  // `places` are the paths of the container's mounts so far.
+  void read_mount(const json::object& mount, const Path& path, ContainerSpec& spec,
+                  std::set<std::string>& places) {
     MountSpec entry{.volume = text_at(mount, path, "name"),
                     .path = name_at(mount, path, "mountPath"),
                     .sub_path = name_at(mount, path, "subPath"),
                     .sub_path_expression = name_at(mount, path, "subPathExpr"),
                     .read_only = flag_at(mount, path, "readOnly")};
-    if (spec_.find_volume(entry.volume) == nullptr) {
+    if (!volumes_.contains(entry.volume)) {
       add(path / "name", fmt::format("the pod has no volume {}", shown(entry.volume)));
     }
     while (entry.path.size() > 1 && entry.path.ends_with('/')) entry.path.pop_back();
@@ -323,10 +345,8 @@ class SpecReader : private FieldReader {
       add(path / "mountPath",
           fmt::format("{} is not an absolute path below / without \"..\"", shown(entry.path)));
     }
-    for (const MountSpec& other : spec.mounts) {
-      if (other.path == entry.path) {
-        add(path / "mountPath", fmt::format("{} is taken already", shown(entry.path)));
-      }
+    if (!places.insert(entry.path).second) {
+      add(path / "mountPath", fmt::format("{} is taken already", shown(entry.path)));
     }
     if (is_absolute(entry.sub_path) || has_dot_dot(entry.sub_path)) {
       add(path / "subPath",
@@ -386,6 +406,7 @@ class SpecReader : private FieldReader {
   const Pod& pod_;
   PodInfoAnnotation annotation_;
   PodSpec spec_{};
+  std::set<std::string> volumes_{};  // names
   std::optional<uid_t> pod_user_{};
   std::optional<gid_t> pod_group_{};
   bool pod_non_root_ = false;

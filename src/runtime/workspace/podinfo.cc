@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/workspace/launch_size.h"
 #include "runtime/workspace/pod_files.h"
 #include "runtime/workspace/pod_spec.h"
 #include "runtime/workspace/pod_value.h"
@@ -170,6 +171,7 @@ std::vector<VolumeSpec> told_volumes(const Pod& pod, const PodSpec& spec,
 Result<void> write_podinfo(const Pod& pod, const AssignedByContainer& by_container,
                            const LaunchContext& context) {
   const PodSpec spec = read_spec(pod, context.podinfo_annotation);
+  std::size_t bytes = 0;
   for (const VolumeSpec& volume : told_volumes(pod, spec, context)) {
     std::vector<InfoFile> files;
     files.reserve(volume.items.size());
@@ -180,6 +182,8 @@ Result<void> write_podinfo(const Pod& pod, const AssignedByContainer& by_contain
       files.push_back({.path = item.path,
                        .content = text_of(item.value, pod, context, by_container),
                        .mode = mode});
+      bytes += files.back().content.size();
+      if (bytes > kMostPodInfoBytes) return wrap("pod " + display_name(pod), too_much_podinfo());
     }
     auto written = make_private_tops(context.root);
     if (written) {

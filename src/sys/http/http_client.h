@@ -34,7 +34,8 @@ struct HttpQuestion {
   std::string body{};
   std::string content_type = "application/json";  // of a body
   std::string accept{};                           // "": not said
-  std::chrono::milliseconds patience{30'000};     // until the answer begins
+  // Until the answer begins. A machine may be very busy; a person who waits can end the command.
+  std::chrono::milliseconds patience{300'000};
 };
 
 struct HttpAnswer {

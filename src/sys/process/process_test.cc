@@ -92,7 +92,7 @@ class HeadlessChild {
 
   pid_t pid() const { return pid_; }
   bool has_lost_its_head() const {
-    for (int tries = 0; tries < 10'000; ++tries) {
+    for (int tries = 0; tries < 300'000; ++tries) {
       if (status_of(pid_)->state == 'Z') return true;
       ::usleep(1000);
     }

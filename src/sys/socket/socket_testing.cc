@@ -16,7 +16,7 @@
 namespace corehold {
 namespace {
 
-constexpr int kTries = 5000;
+constexpr int kTries = 100'000;
 
 Descriptor connected(int family, const sockaddr* address, socklen_t size) {
   Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -61,6 +61,9 @@ RawClient::RawClient(boost::asio::io_context& loop, Descriptor socket, const Tls
 void RawClient::turn() {
   loop_.restart();
   loop_.run_for(std::chrono::milliseconds(1));
+  // However late it is by now.
+  loop_.restart();
+  loop_.poll();
 }
 
 bool RawClient::shake_hands() {
