@@ -130,6 +130,15 @@ TlsNames names_of(X509* certificate) {
   return names;
 }
 
+// A file of a key has both halves, and only the public one is compared with the certificate: where
+// the secret half is damaged, each handshake would fail with a bad signature.
+bool is_sound(EVP_PKEY* key) {
+  const Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new(key, nullptr));
+  const bool is_so = context && EVP_PKEY_pairwise_check(context.get()) == 1;
+  ERR_clear_error();
+  return is_so;
+}
+
 }  // namespace
 
 std::string openssl_reason() {
@@ -216,6 +225,9 @@ Result<CertificateFacts> read_identity(const TlsIdentity& identity) {
   if (!key) return Error{Code::kInvalid, fmt::format("read the key: {}", openssl_reason())};
   if (X509_check_private_key(certificate.get(), key.get()) != 1) {
     return Error{Code::kInvalid, "the key is not that of the certificate"};
+  }
+  if (!is_sound(key.get())) {
+    return Error{Code::kInvalid, "the secret half of the key does not belong to its public half"};
   }
   return CertificateFacts{
       .valid = {.from = TRY(seconds_of(X509_get0_notBefore(certificate.get()))),

@@ -24,6 +24,7 @@ struct OpensslFree {
   void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
   void operator()(BIGNUM* number) const { BN_free(number); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
   void operator()(SSL* ssl) const { SSL_free(ssl); }
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }

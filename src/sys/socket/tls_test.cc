@@ -93,6 +93,25 @@ TEST(TlsHandshake, SucceedsForTheNamesOfTheCertificateOnly) {
             "its certificate cannot be trusted: IP address mismatch");
 }
 
+// In the secret half of the key too, which the certificate does not tell anything about.
+TEST(TlsHandshake, SucceedsWithEveryDamagedKeyThatIsNotRefused) {
+  const TestPki pki = test_pki();
+  const TlsContext client = *TlsContext::for_client(pki.authority.certificate);
+  int refused = 0;
+  for (std::size_t at = 0; at < pki.server.key.size(); ++at) {
+    TlsIdentity damaged = pki.server;
+    damaged.key[at] = static_cast<char>(damaged.key[at] ^ 1);
+    if (!read_identity(damaged)) {
+      ++refused;
+      continue;
+    }
+    const auto server = TlsContext::for_server(damaged);
+    ASSERT_TRUE(server) << at << ": " << server.error().message;
+    EXPECT_EQ(meet(*server, client, "localhost"), "") << "character " << at << " is damaged";
+  }
+  EXPECT_GT(refused, 150);
+}
+
 TEST(TlsHandshake, FailsForAnExpiredCertificate) {
   const TestPki pki = test_pki();
   const auto old = issue_server(pki.authority, {"localhost"}, {.from = 1s, .until = now() - 1h});
