@@ -139,6 +139,12 @@ PINS = {  # name: cgroup, affinity
     "free": ("user/session", "0-15"),
     "root": ("", "8-9"),
 }
+# By numactl, with their memory bound too.
+NUMACTL = {"numactl": "usr/bin/numactl"}
+NUMA_PINS = {  # name: cgroup, affinity, options
+    "database": ("system/app", "4-7", "--physcpubind=4-7 --membind=0"),
+    "node": ("user/session", "8-15", "--cpunodebind=1 --membind=1"),
+}
 
 
 def pins(guest, others_of=Others):
@@ -147,6 +153,8 @@ def pins(guest, others_of=Others):
         for name, (cgroup, affinity) in PINS.items():
             mask = sum(1 << cpu for cpu in cpus(affinity))
             others.start(name, cgroup, f"taskset {mask:x} sleep 100000")
+        for name, (cgroup, _, options) in NUMA_PINS.items():
+            others.start(name, cgroup, f"numactl {options} sleep 100000")
         guest.sh(f"mkdir -p {PROOF}")
         only = granted(node.corehold_run("--cpus 1", f"holder {PROOF} --milliseconds 10"))
         given_back = f"until grep -q '\"held\":\"\"' {node.root}/isolation.json; do usleep 50000; done"
@@ -154,7 +162,8 @@ def pins(guest, others_of=Others):
         mask = sum(1 << cpu for cpu in cpus(only))
         others.start("only", "system/app", f"taskset {mask:x} sleep 100000")
         pinned = {name: cpus(text) for name, text in others.allowed().items()}
-        assert pinned["two"] == cpus("2-3") and pinned["only"] == cpus(only), pinned
+        for name, (_, affinity, *_) in {**PINS, **NUMA_PINS, "only": ("", only)}.items():
+            assert pinned[name] == cpus(affinity), (name, pinned)
         files = " ".join(f"/proc/{pid}/status" for pid in others.pids.values())
         look = f"grep -H Cpus_allowed_list {files}"
         guest.write("/tmp/look", f"grep Cpus_allowed_list /proc/self/status; {look}")
@@ -222,9 +231,13 @@ def with_systemd(test):
     return lambda guest: test(guest, OthersOfSystemd)
 
 
+def options(name, suite, **more):
+    return {"suite": suite, "packages": NUMACTL if name == "pins" else {}, **more}
+
+
 TESTS = {
-    **{f"fence_{name}_{suite}": (M16, test, {"suite": suite})
+    **{f"fence_{name}_{suite}": (M16, test, options(name, suite))
        for suite in KERNELS for name, test in PARTS.items()},
-    **{f"fence_systemd_{name}_{suite}": (M16, with_systemd(test), {"suite": suite, "systemd": True})
+    **{f"fence_systemd_{name}_{suite}": (M16, with_systemd(test), options(name, suite, systemd=True))
        for suite in KERNELS for name, test in PARTS.items()},
 }

@@ -58,7 +58,7 @@ class Others:
 
     def started(self, name, pid):
         """Once it is the program itself, with the affinity it was given, and no shell before it."""
-        self.guest.sh(f"while grep -q -e taskset -e exec /proc/{pid}/cmdline; do usleep 20000; done")
+        self.guest.sh(f"while grep -q -e taskset -e numactl -e exec /proc/{pid}/cmdline; do usleep 20000; done")
         self.pids[name] = pid
         return pid
 
