@@ -7,7 +7,6 @@
 #include <sstream>
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
@@ -17,13 +16,13 @@
 #include <fmt/format.h>
 
 #include "sys/http/http_connect.h"
+#include "sys/http/http_parse.h"
 #include "sys/socket/channel.h"
 #include "sys/socket/socket_address.h"
 
 namespace corehold {
 namespace {
 
-namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using ErrorCode = boost::system::error_code;
 using Outcome = Channel::Outcome;
@@ -81,7 +80,7 @@ struct HttpStream::Connection {
     ErrorCode ec;
     std::size_t used = 0;
     if (!ahead.empty()) {
-      used = parser.put(asio::buffer(ahead), ec);
+      used = parse_some(parser, ahead, ec);
       ahead.erase(0, used);
     }
     if (ec == http::error::need_more || ec == http::error::need_buffer) ec = {};

@@ -7,18 +7,17 @@
 #include <string_view>
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/verb.hpp>
 #include <fmt/format.h>
 
 #include "sys/http/http_connection.h"
+#include "sys/http/http_parse.h"
 
 namespace corehold {
 namespace {
 
-namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using boost::system::error_code;
@@ -103,6 +102,8 @@ void HttpConnection::take(std::string_view text) {
   }
   if (!is_reading()) return;
   if (parser_->is_done()) return have_request();
+  // Of a body nothing is left unused but what has no end yet: the head of a chunk, or a trailer.
+  if (ahead_.size() > limits().header_bytes) return unreadable(http::error::header_limit);
   go_on_reading();
 }
 
@@ -111,8 +112,7 @@ std::size_t HttpConnection::parse(std::string_view text) {
   std::size_t used = 0;
   while (used < text.size() && is_reading() && !parser_->is_done()) {
     error_code error;
-    const std::size_t taken =
-        parser_->put(asio::buffer(text.data() + used, text.size() - used), error);
+    const std::size_t taken = parse_some(*parser_, text.substr(used), error);
     used += taken;
     if (error == http::error::need_more) break;
     if (error) {
@@ -153,6 +153,11 @@ void HttpConnection::have_header() {
                                      server_->authenticated()));
   }
   if (admission.refusal) return refuse(*std::move(admission.refusal));
+  // Where its end is not known, the body would be taken for the next request.
+  const std::string_view encoding = message[http::field::transfer_encoding];
+  if (!encoding.empty() && !beast::iequals(encoding, "chunked")) {
+    return complain(400, fmt::format("transfer encoding {} is not known", encoding));
+  }
   const auto length = parser_->content_length();
   if (length && *length > limits().body_bytes) return unreadable(http::error::body_limit);
   parser_->body_limit(limits().body_bytes);

@@ -155,6 +155,39 @@ TEST_F(HttpServerTest, RefusesAHeaderBeyondTheLimit) {
   EXPECT_TRUE(peer.receive().starts_with("HTTP/1.1 431 "));
 }
 
+// Beast throws for a field of 64 KiB, and the limit of headers is not that of trailers.
+TEST_F(HttpServerTest, RefusesATrailerBeyondTheLimit) {
+  const std::string head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n";
+  for (const std::string& trailer :
+       {"x: " + std::string(70'000, 'y') + "\r\n\r\n", std::string(70'000, 'y') + ": x\r\n\r\n",
+        "x: " + std::string(3000, 'y')}) {
+    RawClient peer = client();
+    peer.send(head + trailer);
+    EXPECT_TRUE(peer.receive().starts_with("HTTP/1.1 431 ")) << trailer.size();
+  }
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send(head + "x: y\r\n\r\n"));
+  EXPECT_TRUE(peer.receive("ab").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, RefusesTheHeadOfAChunkBeyondTheLimit) {
+  RawClient peer = client();
+  ASSERT_TRUE(peer.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2;" +
+                        std::string(3000, 'x')));
+  EXPECT_TRUE(peer.receive().starts_with("HTTP/1.1 431 "));
+}
+
+TEST_F(HttpServerTest, RefusesATransferEncodingThatItDoesNotKnow) {
+  for (const std::string encoding : {"xchunked", "gzip, chunked", "chunked, chunked", "identity"}) {
+    RawClient peer = client();
+    ASSERT_TRUE(peer.send("POST / HTTP/1.1\r\nTransfer-Encoding: " + encoding +
+                          "\r\n\r\n2\r\nab\r\n0\r\n\r\n"));
+    const std::string answer = peer.receive();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ")) << encoding << ": " << answer;
+    EXPECT_EQ(answer.find("HTTP/1.1 ", 1), std::string::npos) << "two answers to " << encoding;
+  }
+}
+
 TEST_F(HttpServerTest, LetsGoOfAPeerThatSendsHalfARequest) {
   limits_.header = 0s;
   start();
