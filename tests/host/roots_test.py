@@ -231,7 +231,10 @@ class OneMachine(NodeTest):
         pids = first.pids(uid)
         client = first.run("--cpus", "1", "--", "sleep", "100000")
         try:
-            eventually(lambda: len(containers_of_machine()) == 2, "the command runs")
+            # A process in the cgroup is not enough: an agent that stops before the command was
+            # executed takes the start back.
+            eventually(lambda: [each["status"].get("phase") for each in first.pods()]
+                       == ["Running"] * 2, "the command runs")
             self.assertEqual(first.stop(), 0)
             second.launch()
             self.assertEqual(second.process.wait(DEADLINE), 1)
